@@ -39,12 +39,11 @@ class AtomicFile:
     Raise `WriteError` where the operating system refuses.
     """
 
-    name: str
     partial: str
     """The file that has the bytes while the context lasts, after `flush`."""
 
     def __init__(self, path: str | os.PathLike[str], *, private: bool = False, staged: bool = False) -> None:
-        self.name = os.fspath(path)
+        self.name: str = os.fspath(path)
         self._private, self._staged = private, staged
         self._target: str | None = None
 

@@ -146,14 +146,13 @@ class WireError(KdbgError, ValueError):
     """
 
     kind: Kind = Kind.INVALID_VALUE
-    path: str
-    start: int
-    fault: Fault
-    type: str
 
     def __init__(self, path: str, start: int, fault: Fault, type: str = "", kind: Kind | None = None) -> None:
         super().__init__(path, start, fault, type, kind)
-        self.path, self.start, self.fault, self.type = path, start, fault, type
+        self.path: str = path
+        self.start: int = start
+        self.fault: Fault = fault
+        self.type: str = type
         if kind is not None:
             self.kind = kind
 

@@ -174,7 +174,6 @@ class Classifier:
     )  # fmt: skip
     budget: Budget
     open: bool
-    via: Via | None
     whole: bool
 
     def __init__(
@@ -188,7 +187,7 @@ class Classifier:
         self._begun, self.budget, self._kafka, self._other, self._tls = begun, budget, kafka, other, tls
         self.sides: tuple[HeldSide, HeldSide] = HeldSide(self), HeldSide(self)
         self.open, self._ends = True, 0
-        self.via = None
+        self.via: Via | None = None
         self._preamble: Read | None = None
         self._seeks_preamble, self.whole = tls is not None, True
 

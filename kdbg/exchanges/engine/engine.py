@@ -229,13 +229,9 @@ class Engine:
     they are read here already, and those that are sound are handed out at once. `keys` has the secrets of TLS.
     """
 
-    ports: frozenset[int]
-    watch: Watch
-    keys: Keys | None
     connections: int
     other_connections: int
     count: int
-    topic_names: dict[UUID, str]
     names_then: NamesThen
     """`topic_names` as they were known when an exchange was handed out: see `Exchange.names`."""
 
@@ -247,11 +243,13 @@ class Engine:
         reads: Depth | None = None,
         keys: Keys | None = None,
     ) -> None:
-        self.ports, self.watch, self.keys = frozenset(ports), watch, keys
+        self.ports: frozenset[int] = frozenset(ports)
+        self.watch: Watch = watch
+        self.keys: Keys | None = keys
         self.held: Held = Held()
         self.table: ConnectionTable = ConnectionTable(self._accept, held=self.held)
         self.known: Known = Known.nothing()
-        self.topic_names = self.known.topics
+        self.topic_names: dict[UUID, str] = self.known.topics
         self.names_then: NamesThen = NamesThen(self.topic_names)
         self._learner = Learner(self.topic_names)
         self.connections = self.other_connections = self.count = 0

@@ -44,15 +44,13 @@ class Framer:
     `passed` counts the bytes that belong to no frame, and were not told of yet.
     """
 
-    owner: FramedDirection
-
     __slots__ = (
         "_beginning", "_cut", "_data", "_fresh", "_held", "_holds", "_ignored", "_needed", "_now", "_resumed",
         "_search", "_times", "owner", "passed", "state",
     )  # fmt: skip
 
     def __init__(self, owner: FramedDirection, *, synced: bool, held: Held | None = None) -> None:
-        self.owner = owner
+        self.owner: FramedDirection = owner
         self._held, self._holds = held or Held(), False
         self.state = Framing.SYNCED if synced else Framing.SEARCHING
         self._search = Search(owner)

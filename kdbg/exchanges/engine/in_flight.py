@@ -113,10 +113,9 @@ class Stragglers:
     """`wait` says whether one of the first two sorts is remembered."""
 
     __slots__ = ("_silent", "_told", "overtaken", "wait")
-    wait: bool
 
     def __init__(self) -> None:
-        self.wait = False
+        self.wait: bool = False
         self.overtaken: dict[Exchange, tuple[int, int]] = NONE
         """By which correlation id a request was passed over, and up to which response it may wait."""
         self._silent: dict[int, tuple[Exchange, int]] = NONE

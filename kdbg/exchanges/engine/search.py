@@ -96,14 +96,11 @@ NOTHING: Final = list[tuple[int, int]]()
 class Search:
     """`find` a frame that proves itself in bytes that only the caller holds, and tells about with `dropped`."""
 
-    seeker: Seeker
-
     __slots__ = ("_pending", "looked", "seeker")
-    looked: int
 
     def __init__(self, seeker: Seeker) -> None:
-        self.seeker = seeker
-        self.looked = 0
+        self.seeker: Seeker = seeker
+        self.looked: int = 0
         self._pending: list[tuple[int, int]] = NOTHING
 
     def start(self, place: int = 0) -> None:

@@ -25,11 +25,9 @@ LEFT_OUT = frozenset(map(snake_case, COMPUTED))
 class GuideNames:
     """The names that guides give to the fields of one version of a message: `grammar` is its layout."""
 
-    grammar: WireStruct
-    guides: list[Any]
-
     def __init__(self, api: str, direction: Direction, version: int, grammar: WireStruct) -> None:
-        self.guides, self.grammar = described(api, direction, version), grammar
+        self.guides: list[Any] = described(api, direction, version)
+        self.grammar: WireStruct = grammar
 
     @cached_property
     def of_fields(self) -> dict[str, list[tuple[str, str]]]:

@@ -213,14 +213,12 @@ class Reshaper:
     `name_of` tells the name of a topic by its id, `id_of` the id by its name, each None where it is not known.
     """
 
-    lost: list[str]
-
     def __init__(
         self,
         name_of: Callable[[UUID], str | None] = lambda topic: None,
         id_of: Callable[[str], UUID | None] = lambda name: None,
     ) -> None:
-        self.lost = []
+        self.lost: list[str] = []
         self._name_of, self._id_of = name_of, id_of
 
     def reshaped(

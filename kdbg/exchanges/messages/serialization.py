@@ -135,10 +135,8 @@ class Parcels:
     `topics` are the names of topic ids: a copy is told those that were learnt since.
     """
 
-    topics: dict[UUID, str]
-
     def __init__(self, topics: dict[UUID, str]) -> None:
-        self.topics = topics
+        self.topics: dict[UUID, str] = topics
         self._known: dict[int, int] = {}
         self._searches = Searches()
 

@@ -113,13 +113,12 @@ class FlowRun:
     """
 
     __slots__ = ("emitted", "end", "first", "flow", "last", "moment", "start")
-    emitted: int
 
     def __init__(self, flow: Flow, start: int, end: int, moment: int, place: int, mark: Mark) -> None:
         self.flow, self.start, self.end, self.moment = flow, start, end, moment
         self.first: dict[int, Mark] = {place: mark}
         self.last: dict[int, Mark] = {place: mark}
-        self.emitted = -1
+        self.emitted: int = -1
 
     def split(self, position: int) -> FlowRun:
         """Cut off the bytes from a position on, and return them."""

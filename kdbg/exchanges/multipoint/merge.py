@@ -62,16 +62,13 @@ class Merger:
     of another which lacks them.
     """
 
-    offsets: dict[tuple[int, int], ClockOffset]
-    filled: int
-
     def __init__(self, feeds: Sequence[PointStream], *, wait: int = WAIT) -> None:
-        self.offsets = {
+        self.offsets: dict[tuple[int, int], ClockOffset] = {
             (first, second): ClockOffset(feeds[second].ahead - feeds[first].ahead)
             for second in range(len(feeds))
             for first in range(second)
         }
-        self.filled = 0
+        self.filled: int = 0
         self._feeds, self._wait = feeds, wait
         self._ahead = [feed.ahead for feed in feeds]
         self._aliases = [dict(feed.aliases) for feed in feeds]

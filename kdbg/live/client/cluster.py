@@ -60,8 +60,6 @@ class Cluster:
     `topic_ids` is what metadata told of topics by name, `topics` the name of every id that any message told.
     """
 
-    pool: Pool
-
     def __init__(
         self, bootstrap: str, settings: Settings, *, direct: bool = False, fallback: bool = False,
         trace: Trace = lambda text: None, note: Trace = lambda text: None, seen: Seen | None = None,
@@ -86,7 +84,7 @@ class Cluster:
             if seen is not None:
                 seen(exchange)
 
-        self.pool = Pool(
+        self.pool: Pool = Pool(
             settings, self.bootstrap, self.topics, trace=trace, note=note, seen=heard, tap=tap, fallback=fallback
         )
 

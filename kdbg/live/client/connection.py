@@ -54,14 +54,13 @@ class Connection(asyncio.Protocol):
     `tap` of all bytes. What either raises ends the connection. `topics` are the names of topic ids.
     """
 
-    address: Address
-    settings: Settings
     number: int
 
     def __init__(
         self, address: Address, settings: Settings, seen: Seen | None, tap: Tap | None, known: Known | None = None
     ) -> None:
-        self.address, self.settings = address, settings
+        self.address: Address = address
+        self.settings: Settings = settings
         self.number = 0
         self.client: Address = ("", 0)
         self.broker: Address = address

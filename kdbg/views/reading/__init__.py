@@ -130,12 +130,10 @@ class Merged(Capture):
     `files` are their names, the one nearest to the clients first. `merger` is what makes one of them.
     """
 
-    files: tuple[str, ...]
-
     def __init__(self, names: Sequence[str], together: Together) -> None:
         from ...exchanges.multipoint.merge import Merger
 
-        self.files = tuple(names[capture] for capture in together.captures)
+        self.files: tuple[str, ...] = tuple(names[capture] for capture in together.captures)
         self.keys = KeyLog()
         with ExitStack() as opened:
             self._captures = [opened.enter_context(Capture(open_source(name), keys=self.keys)) for name in self.files]

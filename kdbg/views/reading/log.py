@@ -92,11 +92,9 @@ class PieceSelection:
     Raises `CaptureError` for a filter that the file cannot be asked: nobody would miss what it let through.
     """
 
-    file: File
-    filters: Filters
-
     def __init__(self, name: str, file: File, filters: Filters) -> None:
-        self.file, self.filters = file, filters
+        self.file: File = file
+        self.filters: Filters = filters
         self._dated: Filters | None = None
         asked = {one for one in filters.given if not FILTERS[one].pieces}
         asked |= {"topic"} if filters.topic and not file.place.topic else set()

@@ -63,14 +63,11 @@ class Headings:
     What is the same in many is a template, made once: of titles by their kind, of halves by their direction.
     """
 
-    bold: str
-    plain: str
-    dim: str
-    undim: str
-
     def __init__(self, look: Look) -> None:
-        self.bold, self.plain = look.on("heading"), look.off("heading")
-        self.dim, self.undim = look.on("dim"), look.off("dim")
+        self.bold: str = look.on("heading")
+        self.plain: str = look.off("heading")
+        self.dim: str = look.on("dim")
+        self.undim: str = look.off("dim")
         self.look = look
         said = f"  {self.dim}%b bytes  %b.%06d%b%b{self.undim}"
         self.halves: dict[str, bytes] = {name: encode(f"{self.bold}{name}{self.plain}{said}") for name in DIRECTIONS}

@@ -191,11 +191,10 @@ DEEP = frozenset({"records", "unaligned_records", "payload", "value", "body", "h
 class Expression:
     """One that was parsed and checked. Raises `InputError`, with the reason, for one that is wrong or too costly."""
 
-    text: str
     node: Node
 
     def __init__(self, text: str) -> None:
-        self.text = text
+        self.text: str = text
         try:
             if len(text) > LONGEST:
                 raise InputError(f"too long: {len(text):,} characters (at most {LONGEST:,})")

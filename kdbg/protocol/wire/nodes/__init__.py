@@ -221,11 +221,10 @@ class LengthPrefixed(Node):
     """A length, then one item that fills it to the last byte."""
 
     bnf = "RECORD"
-    length: Length
-    item: WireStruct
 
     def __init__(self, number: Fixed | Varint, item: WireStruct) -> None:
-        self.length, self.item = Length(number, 0), item
+        self.length: Length = Length(number, 0)
+        self.item: WireStruct = item
 
     def default(self) -> Any:
         return self.item.default()

@@ -50,11 +50,9 @@ class Describer:
     `broken` is where the message at hand could not be read on.
     """
 
-    look: Look
-    topics: Mapping[uuid.UUID, str]
-
     def __init__(self, look: Look, topics: Mapping[uuid.UUID, str], room: int) -> None:
-        self.look, self.topics = look, topics
+        self.look: Look = look
+        self.topics: Mapping[uuid.UUID, str] = topics
         self.most: int = 1 << 62 if look.full else max(room, 20)
         self.broken: WireError | None = None
         self.said: Mapping[str, ReadValue] = {}

@@ -177,16 +177,15 @@ class Dump:
     `cut` says whether there was a name or a meaning that is not shown whole.
     """
 
-    look: Look
-    offset: int
-    tail: bool
     shift: int
     colour: int
 
     def __init__(
         self, look: Look, topics: Mapping[uuid.UUID, str], offset: int = 0, tail: bool = False, text: bool = False
     ) -> None:
-        self.look, self.offset, self.tail = look, offset, tail
+        self.look: Look = look
+        self.offset: int = offset
+        self.tail: bool = tail
         self.lines: list[str | Block] = []
         self.shift = self.colour = 0
         self.cut = False

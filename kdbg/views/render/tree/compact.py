@@ -234,11 +234,9 @@ def moment(milliseconds: int) -> str:
 class CompactTree(Tree):
     """Draws fields and items that say something; of a look with `full` all, down to the depth that it wants."""
 
-    noted: frozenset[Place]
-
     def __init__(self, look: Look, topics: Topics) -> None:
         super().__init__(look, topics)
-        self.noted = frozenset()
+        self.noted: frozenset[Place] = frozenset()
         """Values that findings are of: they are shown whatever they are."""
         self.level = 0
 
@@ -325,11 +323,9 @@ class CompactTree(Tree):
 class CompactView(TreeView):
     """An exchange under one heading, its halves as compact branches."""
 
-    tree: CompactTree
-
     def __init__(self, look: Look, topics: Topics) -> None:
         super().__init__(look, topics)
-        self.tree = CompactTree(look, topics)
+        self.tree: CompactTree = CompactTree(look, topics)
 
     def compiled(self, api: Api, version: int, direction: Direction) -> Drawing | None:
         return None

@@ -89,12 +89,10 @@ class Texts(ValueTexts):
 class Lines(TextSource):
     """Writes a function that appends bytes to the list `out` by its `add`."""
 
-    texts: Texts
-    tree: Tree
-
     def __init__(self, texts: Texts, *, records: bool, **rest: Any) -> None:
         super().__init__(texts, records=records, **rest)
-        self.texts, self.tree = texts, texts.tree
+        self.texts: Texts = texts
+        self.tree: Tree = texts.tree
         self.names["counts"] = texts.counts
         self.held: list[tuple[bytes, str]] = []
         """The parts of the template at hand, each with the expression that fills it, "" where nothing does."""

@@ -44,20 +44,17 @@ class TreeRow(NamedTuple):
 class Tree:
     """Draws messages into `lines`; `topics` tells the names of topic ids. Make one per output and reuse it."""
 
-    look: Look
-    topics: Topics
-    mid: str
-    last: str
-    mid_below: str
-    last_below: str
     guides: tuple[tuple[str, str], tuple[str, str]]
     """What stands in front of a line, and of those below it: of any line, and of the last."""
 
     def __init__(self, look: Look, topics: Topics) -> None:
-        self.look, self.topics = look, topics
+        self.look: Look = look
+        self.topics: Topics = topics
         self.lines: list[str] = []
-        self.mid, self.last = look.paint("guide", "├── "), look.paint("guide", "└── ")
-        self.mid_below, self.last_below = look.paint("guide", "│   "), "    "
+        self.mid: str = look.paint("guide", "├── ")
+        self.last: str = look.paint("guide", "└── ")
+        self.mid_below: str = look.paint("guide", "│   ")
+        self.last_below: str = "    "
         self.guides = (self.mid, self.mid_below), (self.last, self.last_below)
         self.null: str = look.paint("dim", "null")
         self.contents: Show = self._contents()

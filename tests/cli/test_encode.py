@@ -258,16 +258,6 @@ def test_another_known_form_is_told_by_a_finding_of_that_half(encode: Encode) ->
     assert json.loads(encode(stdin=lines(exchange)))["response"] == "00000001002302001200000002000000000000"
 
 
-def test_another_known_form_is_told_by_its_note_in_lines_without_findings(encode: Encode) -> None:
-    note = "known-variant: decoded as the v0 layout, with which brokers reject versions they do not support (KIP-511)"
-    body = {"error_code": 35, "api_keys": [{"api_key": 18, "min_version": 0, "max_version": 2}]}
-    exchange = {
-        "api_key": 18, "api_version": 4, "correlation_id": 1, "notes": [note], "request": None,
-        "response": {"body": body},
-    }  # fmt: skip
-    assert json.loads(encode(stdin=lines(exchange)))["response"] == "00000001002300000001001200000002"
-
-
 def test_an_api_that_is_not_known_is_its_header_and_its_bytes(encode: Encode) -> None:
     body = {"body": {"base64": "AQID"}}
     exchange = {"api_key": 999, "api_version": 3, "correlation_id": 1, "client_id": None, "request": {"body": body}}

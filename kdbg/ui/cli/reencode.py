@@ -119,36 +119,12 @@ def which(exchange: Mapping[str, Any]) -> tuple[Api, int]:
 
 
 def form(api: Api, version: int, direction: Direction, exchange: Mapping[str, Any]) -> WireStruct | None:
-    """Return the layout of a body in another known form, which a finding names, or of an unknown version; else None.
-
-    A line without `findings`, which an earlier kdbg printed, has its `notes` for that.
-    """
-    told = (exchange["findings"] if "findings" in exchange else exchange.get("notes")) or ()
-    variants = [text for one in told if (text := _variant(one, direction)) is not None]
-    known = list(api.dialects_of(direction, version))
-    for dialect, layout in known:
-        if any(dialect.name in text for text in variants):
+    """Return the layout of a body in another known form, which a finding names, or of an unknown version; else None."""
+    told = [one for one in exchange.get("findings") or ()
+            if isinstance(one, Mapping) and one.get("side") == direction and not one.get("path")]  # fmt: skip
+    variants = [str(one.get("text")) for one in told if Kind.named(str(one.get("kind"))) is Kind.KNOWN_VARIANT]
+    quirks = [one["quirk"].get("code") for one in told if isinstance(one.get("quirk"), Mapping)]
+    for dialect, layout in api.dialects_of(direction, version):
+        if any(dialect.name in text for text in variants) or (dialect.quirk and dialect.quirk in quirks):
             return layout
-        if dialect.quirk and any(_is_quirk(one, dialect.quirk, direction) for one in told):
-            return layout
-    if variants and len(known) == 1:  # an earlier kdbg had other words for it
-        return known[0][1]
     return None if version in api.versions else grammar_of(api, version, direction)
-
-
-def _variant(told: Any, direction: Direction) -> str | None:
-    """Return the text of a finding on the layout of a whole message, as a line has it; None for any other."""
-    if isinstance(told, Mapping):
-        of_all = told.get("side") == direction and not told.get("path")
-        kind, text = (str(told.get("kind")), str(told.get("text"))) if of_all else ("", "")
-    else:
-        kind, _, text = str(told).partition(": ")
-    return text if Kind.named(kind) is Kind.KNOWN_VARIANT else None
-
-
-def _is_quirk(told: Any, code: str, direction: Direction) -> bool:
-    """Return whether a finding, as a line has it, says that a message as a whole is laid out by this quirk."""
-    if not isinstance(told, Mapping) or told.get("side") != direction or told.get("path"):
-        return False
-    known = told.get("quirk")
-    return isinstance(known, Mapping) and known.get("code") == code

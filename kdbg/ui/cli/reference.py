@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 WIDEST = 30
 """Letters of a name that the table makes room for: one API's name is longer than that of all others."""
 HEADINGS = ("key", "name", "version", "flexible", "aliases")
-PROOFS = ("any", "layouts", "java", "kio", "kafka-python", "brokers", "clients", "vectors")
 SPECIAL = "payloads"
 
 
@@ -60,11 +59,10 @@ def listing(look: Look, json: bool) -> Iterator[str | bytes]:
 
 @click.command(context_settings={"max_content_width": 100})
 @click.argument("api", required=False, shell_complete=api_names)
-@click.option("--missing", type=click.Choice(PROOFS), help="List the versions that lack this verification.")
 @format_option
 @color_option
 @definitions_option
-def coverage_command(api: str | None, missing: str | None, format: str, color: str) -> None:
+def coverage_command(api: str | None, format: str, color: str) -> None:
     """List supported API versions and how each was verified.
 
     Without API, each API is one row, with the Kafka releases that support it. API is a name, an alias or a key: each
@@ -75,10 +73,7 @@ def coverage_command(api: str | None, missing: str | None, format: str, color: s
     kdbg coverage
     kdbg coverage fetch
     kdbg coverage payloads
-    kdbg coverage --missing brokers
     """
-    if api == SPECIAL and missing is not None:
-        raise click.UsageError("--missing cannot be combined with payloads")
     from ...protocol import grammars
     from ...views.render import coverage
     from ...views.render.jsonlines import dump
@@ -89,9 +84,7 @@ def coverage_command(api: str | None, missing: str | None, format: str, color: s
         return
     apis = [grammars.api(api)] if api is not None else list(grammars.apis())
     if json:
-        write_out(map(dump, coverage.objects(apis, missing)))
-    elif missing is not None:
-        write_out([coverage.missing(apis, missing, shape)])
+        write_out(map(dump, coverage.objects(apis)))
     elif api is not None:
         write_out([coverage.one(apis[0], shape)])
     else:

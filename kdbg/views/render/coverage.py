@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...protocol.grammars.generated import BROKERS, of_api, of_brokers, of_payload, of_payloads, spans
+from ...protocol.grammars.generated import BROKERS, of_api, of_brokers, of_payload, of_payloads
 from ...protocol.grammars.releases import since, until
 from ...protocol.wire.language import DIRECTIONS, Api, Direction
 from .columns import aligned, wrap
@@ -26,7 +26,7 @@ CAN = ("decode", "explain", "encode", "grammar", "send")
 
 
 class ProofKind(NamedTuple):
-    """A kind of proof: its letter in the tables, its name in PROOFS and in JSON, what it means."""
+    """A kind of proof: its letter in the tables, its name in JSON, what it means."""
 
     letter: str
     name: str
@@ -61,23 +61,14 @@ def brokers(api: str, version: int) -> list[str]:
     return [release for release, versions in of_brokers(api).items() if version in versions["response"]]
 
 
-def lacking(api: Api, kind: str) -> dict[Direction, list[int]]:
-    """Return, for requests and responses, the versions without this kind of proof; `any` is for no proof at all."""
-    kinds = [known.name for known in KINDS] if kind == "any" else [kind]
-    return {
-        side: [v for v in api.versions if not any(holds(name, api.name, side, v) for name in kinds)]
-        for side in DIRECTIONS
-    }
-
-
 def overview(apis: Iterable[Api], look: Look) -> str:
     """Return a table with a line for each API, and the legend of its letters and marks."""
     rows = [("key", "name", "versions", "Kafka", " ".join(kind.letter for kind in KINDS))]
     for api in apis:
         marks = []
         for kind in KINDS:
-            missing = sum(map(len, lacking(api, kind.name).values()))
-            marks.append(EVERY if not missing else NONE if missing == len(DIRECTIONS) * len(api.versions) else SOME)
+            proved = [holds(kind.name, api.name, side, version) for side in DIRECTIONS for version in api.versions]
+            marks.append(EVERY if all(proved) else SOME if any(proved) else NONE)
         rows.append((str(api.key), api.name, _span(api.versions), _lifetime(api, api.versions), " ".join(marks)))
     lines = aligned(rows, look, ("dim", "name", "", "dim", "good"), right=(0,), widest=WIDEST)
     return "\n".join([*lines, "", *_legend(look, OF_APIS)]) + "\n"
@@ -97,20 +88,6 @@ def one(api: Api, look: Look) -> str:
     lines = aligned(rows, look, ("", "dim", "good", ""), right=(0,))
     heading = look.paint("heading", f"{api.name} (key {api.key})")
     return "\n".join([heading, "", *lines, "", *_legend(look, OF_VERSIONS)]) + "\n"
-
-
-def missing(apis: Iterable[Api], kind: str, look: Look) -> str:
-    """Return a table of the APIs with versions that lack this kind of proof, a line for each API."""
-    rows = []
-    for api in apis:
-        request, response = lacking(api, kind).values()
-        sides = [(request, "")] if request == response else [(request, " requests"), (response, " responses")]
-        words = [f"{spans(versions).replace('+', ', ')}{side}" for versions, side in sides if versions]
-        if words:
-            rows.append((str(api.key), api.name, "; ".join(words)))
-    if not rows:
-        return "every version has this verification\n"
-    return "\n".join(aligned(rows, look, ("dim", "name", ""), right=(0,), widest=WIDEST)) + "\n"
 
 
 def payloads(look: Look) -> str:
@@ -144,18 +121,16 @@ def payload_objects() -> Iterator[dict[str, Any]]:
             yield {"payload": found.name, "version": version, "proofs": kinds}
 
 
-def objects(apis: Iterable[Api], kind: str | None) -> Iterator[dict[str, Any]]:
-    """Yield a JSON object for each version of each API; with `kind`, only for versions that lack this proof."""
+def objects(apis: Iterable[Api]) -> Iterator[dict[str, Any]]:
+    """Yield a JSON object for each version of each API."""
     for api in apis:
-        lacks = lacking(api, kind) if kind else {}
         for version in api.versions:
-            if kind is None or any(version in versions for versions in lacks.values()):
-                yield {
-                    "api": api.name, "api_key": api.key, "api_version": version, "since": since(api.name, version),
-                    "until": until(api.name, version), "can": CAN,
-                    "request": proofs(api.name, "request", version), "response": proofs(api.name, "response", version),
-                    "brokers": brokers(api.name, version),
-                }  # fmt: skip
+            yield {
+                "api": api.name, "api_key": api.key, "api_version": version, "since": since(api.name, version),
+                "until": until(api.name, version), "can": CAN,
+                "request": proofs(api.name, "request", version), "response": proofs(api.name, "response", version),
+                "brokers": brokers(api.name, version),
+            }  # fmt: skip
 
 
 def _span(versions: range) -> str:

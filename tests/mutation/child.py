@@ -128,7 +128,7 @@ class Mutated(importlib.abc.MetaPathFinder, importlib.machinery.SourceFileLoader
     """Imports one file with a mutant in it; others find their loaders as ever."""
 
     def __init__(self, file: str, mutant: Mutant) -> None:
-        name = file.removesuffix(".py").replace("/", ".")
+        name = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         importlib.machinery.SourceFileLoader.__init__(self, name, str(TOP / file))
         self.mutant = mutant
 

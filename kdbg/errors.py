@@ -1,34 +1,8 @@
 """Every exception kdbg raises on purpose.
 
-    KdbgError
-      + CaptureError        a file, a pipe or an interface that packets should come from
-      |   + UnknownCapture    neither pcap nor pcapng
-      |   + CaptureRefused    missing, a directory, no permission
-      + WriteError          a file cannot be written: full disk, no permission
-      + GrammarError        a question the grammars cannot answer
-      |   + UnknownName
-      |   |   + UnknownApi
-      |   |   + UnknownPayload
-      |   + UnknownVersion
-      + DefinitionError     a message definition, given as a file, that cannot be used
-      + WireError           the bytes of one message do not follow its grammar
-      |   + Truncated         a field wants more bytes than are left
-      |   + BadLength         a length or count that cannot be
-      |   + BadValue          a value its type does not have
-      |   + Leftover          the grammar ended before the bytes did
-      + BuildError          values that cannot be written as the grammar wants them
-      + ClientError         a live session with a broker
-      |   + CannotConnect     nobody there, no such host, TLS refused
-      |   + Closed            the broker closed the connection
-      |   + TimedOut          the broker kept silent for too long
-      |   + WrongAnswer       what came back is no answer to what was asked
-      |   + NoTopicId         a topic that the brokers tell no id for
-      |   + NotServed         an API that nobody who is known offers
-      |   + NotAuthenticated  SASL failed
-      + SparkError          Spark is not there, or a job on it failed
-      + InputError          words or bytes given on the command line that make no sense
-
-The values stand on the exception; the message is built from them, so that a renderer can say it better.
+All are `KdbgError`. Those of files are `CaptureError`, `WriteError` and `DefinitionError`, of the protocol
+`GrammarError`, `WireError` and `BuildError`, of live sessions `ClientError`, of Spark `SparkError`, and of what a user
+gives `InputError`. The values stand on the exception; the message is built from them.
 """
 
 from __future__ import annotations

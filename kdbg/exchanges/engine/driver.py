@@ -70,17 +70,15 @@ class Pairing(Protocol):
 class Drive:
     """Iterate once over the exchanges of the packets in `blocks` that are wanted, one by one or by `chunks`.
 
-    `done` is called with wanted exchanges once the caller is finished with them.
-    `choose` is called when the first exchange is there, and so the first packet's time; it returns what says whether an
-    exchange is wanted, or None: all are. `hear` is called with every exchange, and whether it is wanted, before that is
-    yielded. `left` is how many more are wanted, None for all: the iteration ends after the last, without another
-    block. So it does after the exchange of the number `last`. `seen` counts exchanges, `wanted` those of them that
-    were.
+    `done` is called with wanted exchanges once the caller is finished with them. `choose` is called when the first
+    exchange is there, and so the first packet's time; it returns what says whether an exchange is wanted, or None: all
+    are. `hear` is called with every exchange, and whether it is wanted, before that is yielded. `left` is how many more
+    are wanted, None for all: the iteration ends after the last, without another block, or after the exchange of the
+    number `last`. `seen` counts exchanges, `wanted` those of them that were wanted.
 
-    Names of topic ids are in `engine.names_then`: those that were known when the exchange at hand was handed out. Who
-    takes chunks goes to that moment by `Exchange.names`.
-
-    What is odd and belongs to no exchange is in `engine.findings`; what a capture itself has, its `problems` say.
+    Names of topic ids are in `engine.names_then`, as they were known when the exchange at hand was returned; whoever
+    takes chunks goes to that moment by `Exchange.names`. Findings that belong to no exchange are in `engine.findings`,
+    those of the capture itself in its `problems`.
     """
 
     engine: Pairing

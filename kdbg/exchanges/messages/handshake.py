@@ -1,6 +1,4 @@
-"""What a connection begins with: what a client says that it is, and raw SASL tokens.
-
-Name and version of a client's software are in ApiVersions since version 3 (KIP-511).
+"""What a connection begins with: a client's software (ApiVersions v3 and later, KIP-511), and raw SASL tokens.
 
 Raw SASL tokens are frames that hold nothing but one, from SaslHandshake v0 on until a request proves itself again.
 Clients of 0.9 send GSSAPI tokens without any handshake ("SASL Authentication Sequence" in the 0.10.1 guide). A token of

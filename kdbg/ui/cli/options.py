@@ -179,13 +179,9 @@ def tree_options(*without: str) -> Callable[[Command], Command]:
     return all_of(*(click.option(name, **about) for name, about in TREE_OPTIONS if name not in without))
 
 
-def _allow(ctx: click.Context, param: click.Parameter, value: int) -> None:
-    MEMORY.allow(value)
-
-
 memory_option: Final = click.option(
     "--max-memory", type=Size(LEAST), default=DEFAULT, metavar="SIZE", envvar=VARIABLE, expose_value=False,
-    callback=_allow,
+    callback=lambda _context, _option, value: MEMORY.allow(value),
     help="Limit the memory; data above the limit is dropped with a finding (default: 1GB).",
 )  # fmt: skip
 

@@ -12,7 +12,6 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -274,16 +273,16 @@ class Decrypting:
         """Return the receivers of a connection's directions."""
         if connection.first_packet not in self.first_packets:
             return NOBODY, NOBODY
-        speaks_tls = partial(self._speaks_tls, connection)
-        return Classifier(lambda: connection.handshake, self._budget, _ignore, _ignore, speaks_tls).sides
 
-    def _speaks_tls(self, connection: Connection, classifier: Classifier) -> None:
-        Tls(connection, classifier, self._keys, self._is_open, _ignore).take_over(classifier)
+        def plain(tls: Tls) -> None:
+            sent, answered = PlainTalk(tls, self._takes, self._write).sides
+            tls.sent.attach(sent)
+            tls.answered.attach(answered)
 
-    def _is_open(self, tls: Tls) -> None:
-        sent, answered = PlainTalk(tls, self._takes, self._write).sides
-        tls.sent.attach(sent)
-        tls.answered.attach(answered)
+        def decrypt(classifier: Classifier) -> None:
+            Tls(connection, classifier, self._keys, plain, _ignore).take_over(classifier)
+
+        return Classifier(lambda: connection.handshake, self._budget, _ignore, _ignore, decrypt).sides
 
 
 def _ignore(*what: object) -> None:

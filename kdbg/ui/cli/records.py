@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ...views.render.style import Look
     from .output import Writer
     from .runner import OpenFile, Runner
-    from .segment import Segment
 
     Fits = Callable[[CapturedRecord], bool]
 
@@ -81,6 +80,7 @@ def command(files: tuple[str, ...], format: str, keys: tuple[str, ...], count: b
         with file:
             segment = None
             if file.disk is not None:
+                from ...payloads.records.sources import records_of_piece
                 from .segment import Segment
 
                 segment = Segment(runner, file.disk, records=True)
@@ -91,7 +91,11 @@ def command(files: tuple[str, ...], format: str, keys: tuple[str, ...], count: b
             if segment is not None:
                 runner.disk_files += 1
                 if segment.selection.topic and not output.done:
-                    output.write(stored_records(segment, secrets=style.show_secrets))
+                    output.write(
+                        record for piece, message in segment.pieces()
+                        if message is not None and segment.selection.passes(piece, message)
+                        for record in records_of_piece(segment.file, message, secrets=style.show_secrets)
+                    )  # fmt: skip
                 if not output.done:
                     segment.tell_trouble()
             else:
@@ -177,12 +181,3 @@ def write_captured(runner: Runner, file: OpenFile, output: RecordOutput) -> None
                 runner.tell(drive.engine, file.name)
             if output.done:
                 break
-
-
-def stored_records(segment: Segment, *, secrets: bool) -> Iterator[CapturedRecord]:
-    """Yield the records of a log segment that are in pieces which pass the filters."""
-    from ...payloads.records.sources import records_of_piece
-
-    for piece, message in segment.pieces():
-        if message is not None and segment.selection.passes(piece, message):
-            yield from records_of_piece(segment.file, message, secrets=secrets)

@@ -36,10 +36,7 @@ def before(change: Change) -> str:
 
 
 def several(errors: Iterable[Error], look: Look) -> str:
-    """Return a line for each error, with its text below.
-
-    The lines suit a pipe: `grep` finds code and name together.
-    """
+    """Return a line for each error, with its text below: `grep` finds code and name together."""
     lines = []
     for error in errors:
         retry = look.paint("note", "  retriable") if error.retriable else ""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from ....protocol.findings import Kind, Severity
 from ....protocol.grammars.errors import error_name
@@ -12,7 +11,7 @@ from ...ledgers.evidence import Occurrences
 from ...ledgers.flows import PartitionWrites
 from ...ledgers.sessions import KafkaConnection
 from ..case import Case, rule
-from ..queries import SECOND, Failures, by_error, evidence, extent, extent_of_marks, failures, session_of, topic_of, who
+from ..queries import SECOND, by_error, evidence, extent, extent_of_marks, failures, session_of, topic_of, who
 from ..text import named
 
 PRODUCE, FETCH = 0, 1
@@ -189,11 +188,6 @@ def producer_sequence_gap(book: Ledgers) -> Iterator[Case]:
         )  # fmt: skip
 
 
-def how_large(book: Ledgers, one: Failures) -> Mapping[str, Any]:
-    """Return the size of the largest request of the connection, and the name of the error."""
-    return {"size": one.session.used(PRODUCE).size, "name": error_name(one.code)}
-
-
 message_too_large = by_error(
     "message-too-large",
     title="batch exceeds max.message.bytes",
@@ -204,7 +198,7 @@ message_too_large = by_error(
     document="Topic configs: max.message.bytes",
     errors=(10, 18),  # MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE
     apis=(0,),
-    facts=how_large,
+    facts=lambda book, one: {"size": one.session.used(PRODUCE).size, "name": error_name(one.code)},
 )
 
 

@@ -110,6 +110,8 @@ def test_a_hint_says_how_to_see_what_went_wrong(cli: Cli) -> None:
         assert lines == [f"21 exchanges with errors: kdbg decode {ERRORS} --errors{same}"]
     for options in (["--errors"], ["--only-errors"], ["--exchange", "2"]):
         assert "with errors: kdbg" not in on_terminal("decode", ERRORS, *options, out=True).terminal
+    piped = on_terminal("decode", "-", pieces=[Path(ERRORS).read_bytes()], out=True).terminal
+    assert "with errors: kdbg" not in piped, "a pipe cannot be read again"
     assert "with errors: kdbg" not in cli("decode", ERRORS).err
 
 

@@ -138,7 +138,7 @@ def write_files(files: Sequence[str], runner: Runner, output: ExchangeOutput, jo
             more.append(f"{sum(one.joined for one in joins):,} of {lines} matched")
         runner.close(runner.closing(*more))
     wrong, shown = runner.counts["wrong"], runner.counts["shown"]
-    if wrong and shown > wrong:  # much was shown on a terminal: say what to look at
+    if wrong and shown > wrong and not any(map(is_live, files)):  # much was shown on a terminal: say what to look at
         import shlex
 
         from ...views.render.values import escape

@@ -2,10 +2,10 @@
 
 Tests marked `nightly` run with `--all`.
 
-Each room of tests gets a pytest of its own. All rooms run at the same time, because those of brokers and Spark often
-wait; the first room prints as it goes, the others once they have ended. Where the Python that runs this lacks what the
-tests need, they run in `.venv`, which is made and kept up to date. The last line is "N passed, N failed", with
-", N skipped" where some were; the exit status is 0 if none failed and some passed.
+Each room of tests gets a pytest of its own. The main room takes all processors. Brokers often wait, so Spark's room
+runs beside theirs, and its output is printed once it has ended. Where the Python that runs this lacks what the tests
+need, they run in `.venv`, which is made and kept up to date. The last line is "N passed, N failed", with ", N skipped"
+where some were; the exit status is 0 if none failed and some passed.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ ROOMS = {
 }
 """The rooms in their order, with pytest's options for each: with worksteal a file stays on one worker, where it can,
 and what its tests share is made once."""
+ROUNDS = (("main",), ("brokers", "spark"))
+"""Rooms that run at the same time."""
 COMPILED_ONCE = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 """Without bytecode, each worker compiles all tests anew, and each command that a test runs compiles all of kdbg."""
 NOTHING_COLLECTED = 5
@@ -73,16 +75,17 @@ def main(arguments: list[str]) -> int:
     places = {room: [*options, *(path for path in paths if room_of(path) == room)] for room in wanted}
     counts, interrupted = Counts(), False
     with tempfile.TemporaryDirectory() as folder:
-        running = [start(python, room, places[room], Path(folder), later=room != wanted[0]) for room in wanted]
-        for run in running:
-            ended, stopped = wait(run.process)
-            interrupted |= stopped
-            if run.output is not None:
-                print(f"== {run.room}\n{run.output.read_text(errors='replace')}", end="", flush=True)
-            found = counted(run.report) if run.report.exists() else Counts()
-            if ended not in (0, NOTHING_COLLECTED) and not found.failed and not interrupted:
-                found = found._replace(failed=1)  # pytest itself failed
-            counts = Counts(*map(sum, zip(counts, found, strict=True)))
+        for together in ROUNDS:
+            now = [room for room in together if room in wanted and not interrupted]
+            for run in [start(python, room, places[room], Path(folder), later=room != now[0]) for room in now]:
+                ended, stopped = wait(run.process)
+                interrupted |= stopped
+                if run.output is not None:
+                    print(f"== {run.room}\n{run.output.read_text(errors='replace')}", end="", flush=True)
+                found = counted(run.report) if run.report.exists() else Counts()
+                if ended not in (0, NOTHING_COLLECTED) and not found.failed and not interrupted:
+                    found = found._replace(failed=1)  # pytest itself failed
+                counts = Counts(*map(sum, zip(counts, found, strict=True)))
     print(counts, flush=True)
     return CTRL_C if interrupted else int(bool(counts.failed) or not counts.passed)
 

@@ -55,7 +55,7 @@ def test_every_exchange_is_there_once_though_it_is_killed(run: Run, tmp_path: Pa
     dice, packets = Random(11), concatenated(12)
     whole = write(tmp_path / "whole.pcap", packets)
     folder, out = tmp_path / "in", tmp_path / "tables"
-    tcpdump = Tcpdump(folder, packets, dice, 30 * times)
+    tcpdump = Tcpdump(folder, packets, dice, 20 * times)
     for _ in range(times):
         with subprocess.Popen([*FOLLOW, folder, "--out", out], stderr=subprocess.PIPE, env=ENVIRONMENT) as running:
             before = commits(out)

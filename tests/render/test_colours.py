@@ -23,7 +23,6 @@ PAGES: dict[str, Callable[[Look], str]] = {
     "coverage": lambda look: coverage.overview(grammars.apis(), look),
     "coverage of an API": lambda look: coverage.one(METADATA, look),
     "coverage of payloads": coverage.payloads,
-    "what lacks a proof": lambda look: coverage.missing(grammars.apis(), "brokers", look),
     "an error": lambda look: errortext.one(ERRORS[6], look),
     "errors": lambda look: errortext.several(ERRORS.values(), look),
     "an API": lambda look: grammar_versions.overview(PRODUCE, ("request", "response"), look),

@@ -27,7 +27,7 @@ MOST_HELD = 16 << 20
 MOST_READ, KEPT = 1 << 17, 4 << 20
 """Bytes of a copy's text that are read at a time, and bytes that its files keep for the next piece."""
 SIZE, SIZES = struct.Struct("=Q"), struct.Struct("=QQ")
-"""What a copy is told of a piece, its bytes; what it tells: the bytes to be shown, and those of the result after."""
+"""Header of a piece sent to a copy: its size; header of its reply: the sizes of what is shown and of the result."""
 
 
 class _Held:

@@ -19,7 +19,7 @@ __all__ = ["Case", "Certainty", "Evidence", "Rule", "Who", "diagnose"]
 BEFORE = 1_000_000_000
 """Nanoseconds that an after-effect may seem to begin before its cause: what was asked before is answered after it."""
 MOST = 1000
-"""Cases of one rule that are told."""
+"""The most cases of one rule that are returned."""
 SAME: tuple[str, ...] = ("client_id", "topic", "group", "transactional_id")
 """What a cause and its after-effect have in common, where both say it."""
 

@@ -175,7 +175,7 @@ class KafkaConnection:
 
     @property
     def closed_first(self) -> str:
-        """Who closed first: client, broker, or "" for nobody yet."""
+        """Which side closed first: client or broker; "" while both are open."""
         if self.path is None or not self.path.closes:
             return ""
         return "client" if self.path.closes[0].side == self.client_side else "broker"

@@ -51,7 +51,7 @@ class Cells:
             for error in (error for outline in outlines for error in errors_in(outline)):
                 self._at(places, error.topic, error.partition, topics).codes[error.code] += 1
         groups = list(dict.fromkeys(group for _, named, _ in outlines for group in named if group))
-        if self._group and len(groups) > 1:  # of a place that several groups share, the errors are nobody's
+        if self._group and len(groups) > 1:  # of a place that several groups share, the errors belong to none
             cells = list[StatsCell]()
             for place, said in places.items():
                 for number, owner in enumerate(groups):

@@ -193,7 +193,7 @@ class Tls:
 
     @property
     def about(self) -> Decrypted:
-        """What exchanges tell of it."""
+        """The version, cipher and names of its TLS, as exchanges show them."""
         return Decrypted(*self._session.about[:4])
 
     def ignore(self) -> None:

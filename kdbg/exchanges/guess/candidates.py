@@ -56,7 +56,7 @@ class Hints(NamedTuple):
 
     @property
     def nothing(self) -> bool:
-        """Whether nothing was said of what the bytes are."""
+        """Whether the user gave no hint at what the bytes are."""
         return self.api is None and self.direction is None and self.header
 
 

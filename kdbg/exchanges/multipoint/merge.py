@@ -315,7 +315,7 @@ class Merger:
         return min(seen, key=seen.__getitem__) if flow.side == 0 else max(seen, key=seen.__getitem__)
 
     def _part(self, block: list[Packet], now: int, packet: Packet, flow: Flow, run: FlowRun, rest: int) -> None:
-        """Tell of what a packet has of a run, and of bytes after it that nobody captured."""
+        """Pass on what a packet has of a run, and the gap of bytes after it that the capture lacks."""
         _, _, _, seq, ack, flags, payload, _ = packet
         start, syn = flow.place(seq), bool(flags & SYN)
         low, high = max(run.start - start, 0), min(run.end - start, _size(packet))

@@ -171,7 +171,7 @@ def framed(data: bytes, part: Part, headers: Headers) -> Framed | None:
 
 
 def likely(data: bytes, part: Part, headers: Headers) -> Framed | None:
-    """Return what `framed` does where nobody said that there is an id: an INT64 may look like one, and other data."""
+    """Return what `framed` does where the user gave no id: an INT64 may look like one, and other data."""
     found = framed(data, part, headers)
     if found is None or found.in_header:
         return found

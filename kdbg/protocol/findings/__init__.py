@@ -81,10 +81,11 @@ class Kind(StrEnum):
     def __new__(cls, name: str, explanation: str = "", severity: Severity = Severity.ERROR, traits: str = "") -> Kind:
         """Make a member of its line in the table; `traits` are the words that are true of it."""
         kind = str.__new__(cls, name)
-        kind._value_ = name
-        kind.severity, kind.explanation = severity, explanation
+        kind._value_, kind.severity, kind.explanation = name, severity, explanation
+        given = dict.fromkeys(traits.split(), True)
         for trait in ("shifts", "breaks", "harmless", "unread", "cut"):
-            setattr(kind, trait, trait in traits.split())
+            setattr(kind, trait, given.pop(trait, False))
+        assert not given, f"{name}: unknown traits {[*given]}"  # a misspelled one would be without effect
         return kind
 
     @classmethod

@@ -54,7 +54,7 @@ class FactKind(Sentence):
     ENDS_BEHIND = "last_offset {offset} follows {before}, but transactions must end in offset order"
 
 
-# Of a connection: what is missing, or belongs to nobody
+# Of a connection: what is missing, or belongs to no exchange
 
 
 class NoConnection(NamedTuple):

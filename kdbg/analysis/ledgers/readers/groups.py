@@ -212,7 +212,7 @@ def _partitions(book: Accounts, body: Body) -> Iterator[tuple[tuple[str, int], B
 
 
 IN_GROUP = {8: commit, 11: join, 12: heartbeat, 13: leave, 14: sync, 68: consumer_heartbeat}
-"""What exchanges about one group tell of it, by API key; OffsetDelete only names it."""
+"""Readers of exchanges about one group, by API key; OffsetDelete only names the group."""
 READERS: dict[int, Any] = {
     9: offset_fetch, 28: in_transaction, 42: delete_groups,
     **{key: partial(in_group, key) for key in (*IN_GROUP, OFFSET_DELETE)},

@@ -187,7 +187,7 @@ class Struct(Declaration):
 
 
 class Unread(Struct):
-    """A body that nobody has a grammar for: its bytes as they are, with no tagged fields after them."""
+    """A body without a known grammar: its bytes as they are, with no tagged fields after them."""
 
     def __init__(self, *, secret: bool = False) -> None:
         super().__init__()

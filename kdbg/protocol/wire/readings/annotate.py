@@ -69,7 +69,7 @@ class Walker:
     """Reads nodes one after the other; `holder[key]` is filled as soon as a value exists, so a break loses none.
 
     `pos` is where reading is in `data`. `ends` are the ends of the spans of the buffer at hand, in order: those of
-    `spans`, which is None where nobody wants spans.
+    `spans`, which is None where no spans are wanted.
     """
 
     def __init__(self, data: bytes, opaque: bool, side: Side, spans: bool) -> None:

@@ -50,7 +50,7 @@ class Texts(ValueTexts):
         self.describe: Describer = Describer(look, topics, self.grid.room)
         super().__init__(self.describe.text, lambda node: partial(self.describe.value, node), topics)
         self.counts: Memo[bytes] = Memo(encoded(lambda size: count(size, "byte")))
-        """What is said of bytes that are not told but by their number."""
+        """The text for bytes of which only the count is shown."""
 
     def number(self, node: Node) -> Memo[bytes] | Encoded | None:
         """Return the texts of numbers by value, or what makes them; None for those that are shown as digits."""

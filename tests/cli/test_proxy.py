@@ -35,7 +35,7 @@ class Proxying:
 @contextmanager
 def proxying(*arguments: str) -> Iterator[Proxying]:
     pytest.importorskip("confluent_kafka")
-    command = [sys.executable, "-m", "kdbg", "proxy", "-b", "mock:2", "-l", f"127.0.0.1:{free_port()}", *arguments]
+    command = [sys.executable, "-m", "kdbg", "proxy", "-b", "mock:2", "-l", "127.0.0.1:0", *arguments]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     line = process.stderr.readline()
@@ -107,7 +107,8 @@ def test_a_certificate_is_made_that_clients_can_trust(tmp_path: Path) -> None:
 
 def test_without_decoding_nothing_is_shown() -> None:
     with proxying("--no-decode") as proxy:
-        assert "trailing-bytes" in send(proxy.address, "metadata").stdout  # a fault of the mock cluster's
+        answered = send(proxy.address, "metadata")
+        assert "trailing-bytes" in answered.stdout, answered.stderr  # a fault of the mock cluster's
         status, out, err = proxy.end()
     assert (status, out) == (130, "")
     assert "proxied 1 connection" in err

@@ -45,7 +45,7 @@ def replay(*arguments: object, interrupt: bool = False) -> Done:
 @contextmanager
 def mocking(*arguments: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A running `kdbg mock`, and where clients find it."""
-    command = [sys.executable, "-m", "kdbg", "mock", *map(str, arguments), "-l", f"127.0.0.1:{free_port()}"]
+    command = [sys.executable, "-m", "kdbg", "mock", *map(str, arguments), "-l", "127.0.0.1:0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     line = process.stderr.readline()
@@ -274,7 +274,7 @@ def test_garbage_to_the_listener_is_one_line_and_others_go_on(capture: Path) -> 
 
 
 def test_elsewhere_than_loopback_it_warns(capture: Path) -> None:
-    command = [sys.executable, "-m", "kdbg", "mock", str(capture), "-l", f"0.0.0.0:{free_port()}"]
+    command = [sys.executable, "-m", "kdbg", "mock", str(capture), "-l", "0.0.0.0:0"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     line = process.stderr.readline()

@@ -77,7 +77,7 @@ _PLACE = re.compile(
 )
 
 
-def addresses(text: str) -> list[Address]:
+def addresses(text: str, *, lowest_port: int = 1) -> list[Address]:
     """Parse `a:9092,[::1]:9093,::1,c` into (host, port) pairs; `InputError` for what is no address."""
     found: list[Address] = []
     for part in filter(None, map(str.strip, text.split(","))):
@@ -85,8 +85,8 @@ def addresses(text: str) -> list[Address]:
         if place is None:
             raise InputError(f"invalid broker address {part!r}; use host:port")
         port = place["port"] or place["port_of_it"] or ""
-        if port and not (port.isdecimal() and 0 < int(port) < 65536):
-            raise InputError(f"invalid broker address {part!r}; the port must be 1 to 65535")
+        if port and not (port.isdecimal() and lowest_port <= int(port) < 65536):
+            raise InputError(f"invalid broker address {part!r}; the port must be {lowest_port} to 65535")
         host = place["bracketed"] or place["ipv6"] or place["host"]
         found.append((host, int(port) if port else DEFAULT_PORT))
     if not found:

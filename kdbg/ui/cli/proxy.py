@@ -113,7 +113,7 @@ def take_proxy_options(options: dict[str, Any]) -> ProxyOptions:
     broker = options.pop("broker") or os.environ.get("KDBG_BROKER")
     if not broker:
         raise InputError(NOWHERE)
-    host, port = addresses(options.pop("listen"))[0]
+    host, port = addresses(options.pop("listen"), lowest_port=0)[0]
     certificate, key = options.pop("listen_cert"), options.pop("listen_key")
     write = options.pop("write")
     said = SendOptions(**options)

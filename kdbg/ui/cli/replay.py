@@ -228,7 +228,7 @@ def mock_command(
     from ...views.render.values import escape
     from .runner import Runner
 
-    host, port = addresses(listen)[0]
+    host, port = addresses(listen, lowest_port=0)[0]
     clients = server_context(listen_cert, listen_key) if listen_cert else None
     listening = Listening(host, port, advertise or "", clients)
     runner = Runner(take_filters(options), Writer())

@@ -46,7 +46,7 @@ from kdbg.protocol.wire import (
     UVarint,
 )
 from kdbg.protocol.wire.language.types import At
-from kdbg.protocol.wire.nodes import Node, WireStruct, build, children
+from kdbg.protocol.wire.nodes import Node, WalkedNode, WireStruct, build, children
 from kdbg.protocol.wire.readings.compiled import UNREADABLE, read_whole
 from kdbg.protocol.wire.readings.endpoints import endpoints_reader, with_endpoints
 from kdbg.protocol.wire.readings.layout import layout, productions
@@ -348,7 +348,7 @@ def test_every_class_of_node_that_holds_others_is_among_the_places() -> None:
     seen = set().union(*(holders(grammar(place, ErrorCode)) for place in PLACES))
     holding = {
         one
-        for one in Node.__subclasses__()
+        for one in (*Node.__subclasses__(), *WalkedNode.__subclasses__())
         if one.__module__.startswith("kdbg.protocol.wire")
         and {"item", "struct", "fields"} & one.__init__.__annotations__.keys()
     }

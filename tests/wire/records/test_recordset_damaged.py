@@ -13,9 +13,10 @@ from kdbg.errors import BadValue, Truncated
 from kdbg.protocol.grammars.records import record_format
 from kdbg.protocol.wire.nodes import build
 from kdbg.protocol.wire.readings.annotate import Inspection, inspect
+from kdbg.protocol.wire.readings.compiled import COMPILED
 from kdbg.protocol.wire.records import RecordsNode
 from kdbg.protocol.wire.records.compression import compress
-from kdbg.protocol.wire.records.sets import APPEND_TIME, INTERPRETED, decode
+from kdbg.protocol.wire.records.sets import APPEND_TIME, decode
 
 from ...cases import for_each
 from .recordsets import (
@@ -41,7 +42,7 @@ from .recordsets import (
 def test_whoever_reads_without_spans_is_told_where_the_wrong_checksum_stands() -> None:
     sound = new_batch(TWO_RECORDS, 2)
     with pytest.raises(BadValue) as caught:
-        decode(sound + new_batch(TWO_RECORDS, 2, crc=5), record_format, INTERPRETED, cut=False)
+        decode(sound + new_batch(TWO_RECORDS, 2, crc=5), record_format, COMPILED, cut=False)
     assert (caught.value.path, caught.value.start) == ("crc", len(sound) + 17)
 
 

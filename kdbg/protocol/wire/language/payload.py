@@ -160,7 +160,10 @@ class Payload:
         """Return the version that the bytes name, or the only one there is where they name none."""
         if not self.version_field:
             return self.versions[0]
-        return int(self._head._parse(io.BytesIO(data), None, "")[self.version_field])
+        stream, version = io.BytesIO(data), 0
+        for name, node, *_ in self._head.fields:
+            version = int(node._parse(stream, None, name))
+        return version
 
 
 class OpenedPayload(bytes):

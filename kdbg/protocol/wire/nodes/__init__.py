@@ -23,8 +23,7 @@ from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
-from ....errors import BadLength, BadValue, BuildError
-from ...findings.faults import FaultKind
+from ....errors import BuildError
 from .leaves import *
 
 __all__ = [
@@ -36,7 +35,7 @@ NO_DEFAULT: Any = object()
 
 
 @dataclass(eq=False, repr=False)
-class WireArray(Node):
+class WireArray(WalkedNode):
     """A count, then so many items."""
 
     bnf: str
@@ -47,12 +46,6 @@ class WireArray(Node):
 
     def default(self) -> list[Any]:
         return []
-
-    def _parse(self, stream: Stream, context: Any, path: str) -> Any:
-        count = self.length.parse(stream, path, self.bnf, nullable=self.nullable)
-        if count < 0:
-            return None
-        return [self.item._parse(stream, context, f"{path}[{i}]") for i in range(count)]
 
     def _build(self, value: Any, stream: Stream, context: Any, path: str) -> Any:
         if type(value) is not list:
@@ -84,7 +77,7 @@ class Field(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class WireStruct(Node):
+class WireStruct(WalkedNode):
     """Fields in order; `tags` holds the tagged fields it knows, None where a structure of this version has none.
 
     `front`: they are optional fields, in front of the others, as the draft of KIP-482 had them.
@@ -115,33 +108,6 @@ class WireStruct(Node):
 
     def default(self) -> dict[str, Any]:
         return {field.name: field.default for field in self.fields}
-
-    def _parse(self, stream: Stream, context: Any, path: str) -> dict[str, Any]:
-        value: dict[str, Any] = {}
-        if self.front:
-            self._parse_tags(value, stream, context, path)
-        for field in self.fields:
-            value[field.name] = field.node._parse(stream, context, join(path, field.name))
-        if self.tags is not None and not self.front:
-            self._parse_tags(value, stream, context, path)
-        return value
-
-    def _parse_tags(self, value: dict[str, Any], stream: Stream, context: Any, path: str) -> None:
-        last = -1
-        for tag, start, size in read_tags(stream, join(path, TAGGED), front=self.front):
-            if tag <= last:
-                raise BadValue(join(path, TAGGED), start, FaultKind.TAG_BEHIND.of(tag=tag, last=last), "TAG_SECTION")
-            last = tag
-            field = self.tags.get(tag) if self.tags else None
-            if field is None:
-                value.setdefault(TAGGED, {})[tag] = take(stream, size, join(path, TAGGED), "BYTES")
-                continue
-            end = stream.tell() + size
-            value[field.name] = field.node._parse(stream, context, join(path, field.name))
-            if stream.tell() != end:
-                taken = stream.tell() - (end - size)
-                fault = FaultKind.TAG_UNFILLED.of(tag=tag, size=size, taken=taken)
-                raise BadLength(join(path, field.name), end - size, fault, field.node.bnf)
 
     def _build(self, value: Any, stream: Stream, context: Any, path: str) -> Any:
         if type(value) is not dict and not isinstance(value, Mapping):
@@ -186,7 +152,7 @@ class UnreadStruct(WireStruct):
 
 
 @dataclass(eq=False, repr=False)
-class NullableStruct(Node):
+class NullableStruct(WalkedNode):
     """A structure that may be null: a marker byte, `null` or 1, then the structure (KIP-893).
 
     Null is -1; in a tagged field it is 0, for there Kafka's classes have an unsigned varint as the marker.
@@ -200,16 +166,6 @@ class NullableStruct(Node):
     def default(self) -> Any:
         return self.struct.default()
 
-    def present(self, stream: Stream, path: str) -> bool:
-        start = stream.tell()
-        marker = int(INT8._parse(stream, None, path))
-        if marker not in (self.null, 1):
-            raise BadValue(path, start, FaultKind.NO_MARKER.of(null=self.null, value=marker), self.bnf)
-        return marker == 1
-
-    def _parse(self, stream: Stream, context: Any, path: str) -> Any:
-        return self.struct._parse(stream, context, path) if self.present(stream, path) else None
-
     def _build(self, value: Any, stream: Stream, context: Any, path: str) -> Any:
         INT8._build(self.null if value is None else 1, stream, context, path)
         if value is not None:
@@ -217,7 +173,7 @@ class NullableStruct(Node):
         return value
 
 
-class LengthPrefixed(Node):
+class LengthPrefixed(WalkedNode):
     """A length, then one item that fills it to the last byte."""
 
     bnf = "RECORD"
@@ -228,15 +184,6 @@ class LengthPrefixed(Node):
 
     def default(self) -> Any:
         return self.item.default()
-
-    def _parse(self, stream: Stream, context: Any, path: str) -> Any:
-        start = stream.tell()
-        length = self.length.parse(stream, path, self.bnf)
-        end = stream.tell() + length
-        value = self.item._parse(stream, context, path)
-        if stream.tell() != end:
-            raise BadLength(path, start, FaultKind.LENGTH_UNFILLED.of(length))
-        return value
 
     def _build(self, value: Any, stream: Stream, context: Any, path: str) -> Any:
         data = build(self.item, value, path)
@@ -258,30 +205,6 @@ def build(node: Node, value: Any, path: str = "") -> bytes:
 
 TAGGED = "tagged_fields"
 """The key under which a structure's unknown tagged fields stand, tag -> bytes; absent where there are none."""
-
-
-def read_tags(stream: Stream, path: str, *, front: bool) -> Iterator[tuple[int, int, int]]:
-    """Yield (tag, start, size in bytes) of each tagged field of one structure; the caller reads the values.
-
-    `front` reads the draft's form.
-    """
-    for _ in range(0 if front else UVARINT._parse(stream, None, path)):
-        start = stream.tell()
-        tag = UVARINT._parse(stream, None, path)
-        yield tag, start, UVARINT._parse(stream, None, path)
-    while front:
-        start = stream.tell()
-        size = front_size(VARINT._parse(stream, None, path), path, start)
-        if size == 0:
-            return
-        yield UINT16._parse(stream, None, path), start, size
-
-
-def front_size(size: int, path: str, start: int) -> int:
-    """Return the length in bytes of an optional field, read at `start`; raise `BadLength` for one below 0."""
-    if size < 0:
-        raise BadLength(path, start, FaultKind.NEGATIVE_FIELD_LENGTH.of(size), VARINT.bnf)
-    return size
 
 
 def write_tags(entries: Mapping[int, bytes], stream: Stream, path: str, *, front: bool) -> None:

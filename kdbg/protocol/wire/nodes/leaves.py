@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
-from ....errors import BadLength, BadValue, BuildError, Truncated
-from ...findings.faults import FaultKind, NegativeLength
+from ....errors import BadValue, BuildError, Truncated
+from ...findings.faults import FaultKind
 
 if TYPE_CHECKING:
     from ..language.payload import Holding
@@ -138,6 +138,15 @@ class Node(DocumentedConstruct):
     def default(self) -> Any:
         """Return the value of a left-out field whose declaration names none; raise `TypeError` if there is none."""
         raise TypeError(f"{type(self).__name__} has no default")
+
+
+class WalkedNode(Node):
+    """A node that the walker of readings/annotate.py has a method for: it reads the bytes for construct, too."""
+
+    def _parse(self, stream: Stream, context: Any, path: str) -> Any:
+        from ..readings.annotate import parse  # which needs all classes of nodes
+
+        return parse(self, stream, path)
 
 
 def take(stream: Stream, length: int, path: str, type: str) -> bytes:
@@ -270,16 +279,6 @@ class Length(NamedTuple):
     number: Node
     bias: int
 
-    def parse(self, stream: Stream, path: str, type: str, *, nullable: bool = True) -> int:
-        """Read a length, -1 for null; raise `BadLength` for any other below 0, and for null unless it is `nullable`."""
-        start = stream.tell()
-        length = int(self.number._parse(stream, None, path)) - self.bias
-        if length < -1:
-            raise BadLength(path, start, NegativeLength(type, length), type)
-        if length < 0 and not nullable:
-            raise BadLength(path, start, FaultKind.NULL_FORBIDDEN.of(type), type)
-        return length
-
     def build(self, length: int, stream: Stream, path: str) -> None:
         self.number._build(length + self.bias, stream, None, path)
 
@@ -306,7 +305,7 @@ class UuidNode(Node):
 
 
 @dataclass(eq=False, repr=False)
-class Sized(Node):
+class Sized(WalkedNode):
     """A length, then so many bytes: every form of string and of bytes."""
 
     bnf: str
@@ -322,13 +321,6 @@ class Sized(Node):
 
     def default(self) -> Any:
         return "" if self.text else b""
-
-    def _parse(self, stream: Stream, context: Any, path: str) -> Any:
-        length = self.length.parse(stream, path, self.bnf, nullable=self.nullable)
-        if length < 0:
-            return None
-        data = take(stream, length, path, self.bnf)
-        return data.decode("utf-8", "surrogateescape") if self.text else data
 
     def _build(self, value: Any, stream: Stream, context: Any, path: str) -> Any:
         if value is None and not self.nullable:

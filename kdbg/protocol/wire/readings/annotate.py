@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from ....budget import MEMORY
-from ....errors import BadLength, Truncated, WireError
+from ....errors import BadLength, BadValue, Truncated, WireError
 from ...findings import Finding, Kind, Side, faults
 from ...findings.facts import Facts, Stopped
-from ...findings.faults import FaultKind
-from ..nodes import TAGGED, ByClass, LengthPrefixed, NullableStruct, UuidNode, WireArray, WireStruct, front_size, join
+from ...findings.faults import Fault, FaultKind
+from ..nodes import TAGGED, ByClass, LengthPrefixed, NullableStruct, UuidNode, WireArray, WireStruct, join
 from ..nodes.leaves import INT8, UINT16, UVARINT, VARINT, Fixed, Length, Node, Sized, Stream, Varint
 from ..records import RecordsNode
 from .inspection import Buffer, Inspection, Span, sound_part
@@ -65,14 +65,31 @@ def inspect(
     return walker.result
 
 
+CLEAR = frozenset({Kind.INVALID_UTF8, Kind.NON_MINIMAL_VARINT, Kind.RESERVED_BITS, Kind.UNKNOWN_TAG})
+"""Kinds of what is odd and leaves no doubt about a value."""
+
+
+def parse(node: Node, stream: Stream, path: str) -> Any:
+    """Return the value that begins where the stream is, and go past it, as construct's `parse` does.
+
+    `path` names it in errors. Raise `WireError` for the first thing that leaves a doubt about it.
+    """
+    MEMORY.begin()
+    start, holder = stream.tell(), dict[str, Any]()
+    walker = Walker(stream.read(), False, "", False, strict=True)
+    walker.read(node, path, holder, "value")
+    stream.seek(start + walker.pos)
+    return holder["value"]
+
+
 class Walker:
     """Reads nodes one after the other; `holder[key]` is filled as soon as a value exists, so a break loses none.
 
     `pos` is where reading is in `data`. `ends` are the ends of the spans of the buffer at hand, in order: those of
-    `spans`, which is None where no spans are wanted.
+    `spans`, which is None where no spans are wanted. `strict`: what leaves a doubt about a value is raised.
     """
 
-    def __init__(self, data: bytes, opaque: bool, side: Side, spans: bool) -> None:
+    def __init__(self, data: bytes, opaque: bool, side: Side, spans: bool, *, strict: bool = False) -> None:
         self.result: Inspection = Inspection([Buffer("", data)], side)
         self.data: bytes = data
         self.pos: int = 0
@@ -85,6 +102,7 @@ class Walker:
         self.factor: int = SPANS if spans else 1
         """How much more memory is taken than by values alone."""
         self.body_at = 0
+        self.strict = strict
 
     def span(self, path: str, start: int, type: str, value: Any, node: Node | None = None, role: str = "value") -> None:
         """Claim the bytes from `start` to where reading is."""
@@ -106,6 +124,10 @@ class Walker:
         self.ends.append(end)
 
     def finding(self, kind: Kind, facts: Facts, path: str, start: int, length: int = 0) -> None:
+        if self.strict and kind not in CLEAR:
+            at, fault = facts if isinstance(facts, Stopped) else (start, facts)
+            error = BadLength if kind is Kind.UNEXPECTED_NULL else BadValue
+            raise error(path, at, cast(Fault, fault), kind=kind)
         place = start if self.buffer == 0 else None
         self.result.findings.append(Finding(kind, self.result.side, path, place, length, facts))
 
@@ -227,7 +249,7 @@ class Walker:
         elif isinstance(kind, Varint):
             number = self.varint(kind, path) - length.bias
         else:
-            number = self.streamed(lambda stream: length.parse(stream, path, node.bnf))
+            number = int(self.streamed(lambda stream: kind._parse(stream, None, path))) - length.bias
         if number < 0:
             if number < -1:
                 raise BadLength(path, start, faults.NegativeLength(node.bnf, number), node.bnf)
@@ -321,7 +343,9 @@ class Walker:
                 start = self.pos
                 yield self.varint(UVARINT, here), start, self.varint(UVARINT, here)
             return
-        while size := front_size(self.varint(VARINT, here), here, start):
+        while size := self.varint(VARINT, here):
+            if size < 0:
+                raise BadLength(here, start, FaultKind.NEGATIVE_FIELD_LENGTH.of(size), VARINT.bnf)
             yield self.number(UINT16, here), start, size
             start = self.pos
         self.span(here, start, "OPTIONAL_FIELDS", 0, node, "size")
@@ -345,7 +369,10 @@ class Walker:
 
     def nullable_struct(self, node: NullableStruct, path: str, holder: Any, key: Any) -> None:
         start = self.pos
-        present = self.streamed(lambda stream: node.present(stream, path))
+        marker = self.number(INT8, path)
+        if marker not in (node.null, 1):
+            raise BadValue(path, start, FaultKind.NO_MARKER.of(null=node.null, value=marker), node.bnf)
+        present = marker == 1
         self.span(path, start, node.bnf, present, INT8, "size")
         holder[key] = {} if present else None
         if present:

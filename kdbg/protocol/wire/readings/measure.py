@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Callable
 from functools import cache
 
 from ....budget import ESCAPE, ESCAPED, MEMORY
-from ..nodes import TAGGED, LengthPrefixed, NullableStruct, WireArray, WireStruct, children, contains, read_tags
-from ..nodes.leaves import Fixed, Length, Node, RemainingBytes, Sized, UuidNode, Varint
+from ..nodes import LengthPrefixed, NullableStruct, WireArray, WireStruct, children, contains
+from ..nodes.leaves import UINT16, UVARINT, VARINT, Fixed, Length, Node, RemainingBytes, Sized, UuidNode, Varint
 from ..records import RecordsNode
 from ..records.sets import CODEC_MASK, MESSAGE, RecordFormat, entries, interpret, records_weight
 from .codegen import CodeGenerator, fixed_size
@@ -84,14 +83,21 @@ def _length(length: Length, data: bytes, pos: int) -> tuple[int, int]:
 def _tags(node: WireStruct, data: bytes, pos: int) -> int:
     if data[pos] == 0:
         return pos + 1
-    stream = io.BytesIO(data)
-    stream.seek(pos)
-    for tag, _, size in read_tags(stream, TAGGED, front=node.front):
-        pos, known = stream.tell(), (node.tags or {}).get(tag)
-        if pos + size > len(data) or (known and _end(known.node, data, pos) != pos + size):
+    count, pos = (len(data), pos) if node.front else _number(UVARINT, data, pos)
+    for _ in range(count):
+        if node.front:
+            size, pos = _number(VARINT, data, pos)
+            if size == 0:
+                break
+            tag, pos = _number(UINT16, data, pos)
+        else:
+            tag, pos = _number(UVARINT, data, pos)
+            size, pos = _number(UVARINT, data, pos)
+        known = (node.tags or {}).get(tag)
+        if size < 0 or pos + size > len(data) or (known and _end(known.node, data, pos) != pos + size):
             raise Unreadable
-        stream.seek(pos + size)
-    return stream.tell()
+        pos += size
+    return pos
 
 
 LEAF = 120

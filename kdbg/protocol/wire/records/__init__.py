@@ -14,8 +14,8 @@ from typing import Any
 from ....budget import MEMORY
 from ....errors import BuildError, WireError
 from ..language.types import At, Declaration
-from ..nodes import COMPACT_LENGTH, INT32, INT64, Length, Node, Sized, build, take, to_bytes
-from .sets import CODEC_MASK, INTERPRETED, PREAMBLE, RecordFormat, crc32, crc32c, decode, inner_messages, unwrap
+from ..nodes import COMPACT_LENGTH, INT32, INT64, Length, Sized, WalkedNode, build, to_bytes
+from .sets import CODEC_MASK, PREAMBLE, RecordFormat, crc32, crc32c, inner_messages, unwrap
 
 
 def build_set(value: list[Any], format: RecordFormat, path: str) -> bytes:
@@ -153,13 +153,15 @@ def _build_message(message: dict[str, Any], format: RecordFormat, path: str) -> 
 
 def _still_says(wrapper: dict[str, Any], records: list[Any], format: RecordFormat, path: str) -> bool:
     """Return whether a compressed message's value holds these messages, with relative or with absolute offsets."""
+    from ..readings.compiled import COMPILED, UNREADABLE  # which needs the nodes of record sets
+
     wrapper["value"] = to_bytes(wrapper["value"], f"{path}.value", "BYTES")
     wanted = build_set(records, format, f"{path}.records")
     try:
         if unwrap(wrapper, 0) == wanted:
             return True
-        return build_set(inner_messages(wrapper, format, INTERPRETED, 0, proved=False), format, path) == wanted
-    except WireError:
+        return build_set(inner_messages(wrapper, format, COMPILED, 0, proved=False), format, path) == wanted
+    except UNREADABLE:
         return False
 
 
@@ -178,7 +180,7 @@ class RecordSet(Declaration):
 
 
 @dataclass(eq=False, repr=False)
-class RecordsNode(Node):
+class RecordsNode(WalkedNode):
     """A length, then a record set. `cut` says that an entry may be cut at the end: brokers do so in fetches."""
 
     bnf: str
@@ -194,13 +196,6 @@ class RecordsNode(Node):
     def sized(self) -> Sized:
         """Return the node that reads the record set's bytes as plain bytes, without decoding them."""
         return Sized(self.bnf, self.length, text=False, nullable=self.nullable)
-
-    def _parse(self, stream: Any, context: Any, path: str) -> Any:
-        length = self.length.parse(stream, path, self.bnf, nullable=self.nullable)
-        if length < 0:
-            return None
-        MEMORY.begin()
-        return decode(take(stream, length, path, self.bnf), self.format, INTERPRETED, cut=self.cut)
 
     def _build(self, value: Any, stream: Any, context: Any, path: str) -> Any:
         if value is not None and not isinstance(value, list):

@@ -109,11 +109,11 @@ def entries(data: bytes, start: int, end: int, format: RecordFormat) -> Iterator
 
 
 class Readers(NamedTuple):
-    """How the parts of a record set are read: interpreted or compiled, the walk is the same."""
+    """What the parts of a record set are read by: the readings of compiled.py."""
 
     struct: Callable[[Node], Callable[[bytes, int], tuple[Any, int]]]
-    items: Callable[[Node], Callable[[bytes, int, int], tuple[list[Any], int]]] | None = None
-    records: Callable[[Node], Callable[[bytes, int, int, int, int], tuple[list[Any], int]]] | None = None
+    items: Callable[[Node], Callable[[bytes, int, int], tuple[list[Any], int]]]
+    records: Callable[[Node], Callable[[bytes, int, int, int, int], tuple[list[Any], int]]]
 
 
 def decode(
@@ -165,15 +165,9 @@ def records_of(
 ) -> tuple[list[dict[str, Any]], int]:
     """Return the records that begin at `start`, as many as the batch says, and where they end."""
     count, item = batch["records_count"], format.records.item
-    if readers.records is not None and not batch["attributes"] & (APPEND_TIME | CONTROL):
+    if not batch["attributes"] & (APPEND_TIME | CONTROL):
         return readers.records(item)(data, start, count, batch["base_offset"], batch["base_timestamp"])
-    if readers.items is not None:
-        raw, stop = readers.items(item)(data, start, count)
-        return absolute(batch, raw), stop
-    raw, stop = [], start
-    for _ in range(count):
-        record, stop = readers.struct(item)(data, stop)
-        raw.append(record)
+    raw, stop = readers.items(item)(data, start, count)
     return absolute(batch, raw), stop
 
 
@@ -286,6 +280,3 @@ def interpret(node: Node) -> Callable[[bytes, int], tuple[Any, int]]:
         return node._parse(stream, None, ""), stream.tell()
 
     return read
-
-
-INTERPRETED = Readers(interpret)

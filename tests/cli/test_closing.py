@@ -58,7 +58,7 @@ def test_every_command_is_here() -> None:
     assert {str(arguments[0]) for arguments in CALLS.values()} == {name for name in TRAITS if TRAITS[name].counts}
 
 
-@pytest.mark.parametrize("path", by_day(FILES, 2), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", by_day(FILES, 3), ids=lambda path: path.stem)
 def test_all_count_the_same(path: Path, tmp_path: Path, cli: Cli) -> None:
     wanted = called(cli, "decode", path, tmp_path / "out.pcapng")
     found = {name: called(cli, name, path, tmp_path / "out.pcapng") for name in CALLS}

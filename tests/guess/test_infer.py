@@ -50,7 +50,7 @@ def is_row(guess: Guess, row: Vector) -> bool:
     return (guess.api.key, guess.direction) == (row["api_key"], row["direction"]) and row["version"] in guess.versions
 
 
-@pytest.mark.parametrize("sized", [True, False])
+@pytest.mark.parametrize("sized", by_day([True, False], 2))
 @pytest.mark.parametrize("source", SOURCES)
 def test_every_request_that_a_client_wrote_is_recognised(source: Vectors, sized: bool) -> None:
     rows = frames(source, "request")
@@ -62,7 +62,7 @@ def test_every_request_that_a_client_wrote_is_recognised(source: Vectors, sized:
 @pytest.mark.parametrize("sized", by_day([True, False], 2))
 @pytest.mark.parametrize("source", SOURCES)
 def test_every_response_that_a_broker_wrote_is_among_the_fits_and_most_are_first(source: Vectors, sized: bool) -> None:
-    rows = frames(source, "response")
+    rows = by_day(frames(source, "response"), 3)
     guesses = [infer(frame(row, sized)) for row in rows]
     missed = [row["file"] for row, found in zip(rows, guesses, strict=True) if not any(is_row(g, row) for g in found)]
     first = sum(is_row(found[0], row) for row, found in zip(rows, guesses, strict=True))

@@ -1,4 +1,7 @@
-"""The wheel and the source distribution contain what they must, and each installs and runs in an empty environment."""
+"""The wheel and the source distribution contain what they must, and each installs and runs in an empty environment.
+
+CI installs kdbg as the README says, which builds the wheel; what is in it and in the other is for the night.
+"""
 
 from __future__ import annotations
 
@@ -37,11 +40,13 @@ def distributions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {"wheel": wheel, "sdist": sdist}
 
 
+@pytest.mark.nightly
 def test_every_topic_is_in_the_wheel(distributions: dict[str, Path]) -> None:
     names = set(zipfile.ZipFile(distributions["wheel"]).namelist())
     assert {f"kdbg/ui/guide/{name}.md" for name in (*topics(), "README")} <= names
 
 
+@pytest.mark.nightly
 def test_the_source_distribution_has_what_the_readme_needs(distributions: dict[str, Path]) -> None:
     with tarfile.open(distributions["sdist"]) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
@@ -53,8 +58,9 @@ def test_the_readme_s_first_command_is_the_one_tested_here() -> None:
     assert first.text.rstrip().endswith(f".venv/bin/{FIRST}")
 
 
+@pytest.mark.nightly
 def test_the_wheel_alone_runs_the_first_command(distributions: dict[str, Path], tmp_path: Path) -> None:
-    """With what kdbg needs from where the tests have it: to install that takes a while, and is for the night."""
+    """With what kdbg needs from where the tests have it."""
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-index"]
     subprocess.run([*pip, "--target", tmp_path / "installed", distributions["wheel"]], check=True, capture_output=True)
     (tmp_path / "captures").symlink_to(TOP / "captures")

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from kdbg.views.redact.substitutes import Replaced, Substitutes
 
+from ..cases import by_day
+
 SEED = "a seed"
 
 
@@ -109,7 +111,7 @@ def test_every_part_of_an_address_becomes_another_of_as_many_digits() -> None:
             assert sorted(found) == list(parts), (place, start)
             assert found != list(parts)
     for start, end in ((1, 0x10), (0x10, 0x100), (0x100, 0x1000)):
-        for place in (0, 2, 12):
+        for place in by_day((0, 2, 12), 3):
             around = b"\7\7" * (place // 2), b"\7\7" * (7 - place // 2)
             packed = [around[0] + part.to_bytes(2) + around[1] for part in range(start, end)]
             found = [int.from_bytes(made.address(one)[place : place + 2]) for one in packed]

@@ -47,6 +47,7 @@ def test_a_receiver_gets_what_a_file_holds(cli: Cli, receiver: Receiver, path: P
     assert set(receiver.paths) == {"/v1/traces"}
 
 
+@pytest.mark.nightly  # builds the collector; by day the receiver above reads the same bytes
 def test_the_collector_gets_and_reads_what_a_file_holds(
     collector: Path, write: Callable[..., Path], tmp_path: Path
 ) -> None:

@@ -189,6 +189,7 @@ def test_packages_make_no_circle() -> None:
 
 RECURSIONS = {
     frozenset(f"views.render.tree.{name}" for name in ("metrics", "records", "tree")): "a branch is a tree",
+    frozenset(f"streams.tls.{name}" for name in ("cutter", "session", "side")): "each says to which it belongs",
     frozenset(
         f"protocol.wire.{name}"
         for name in (
@@ -196,7 +197,7 @@ RECURSIONS = {
             "readings.compiled", "readings.inspection", "readings.measure", "readings.runtime", "readings.secrets",
             "records", "records.sets", "records.spans",
         )
-    ): "bytes, which are a leaf, may hold payloads, which have a grammar of their own; construct's `parse` is a reading",
+    ): "bytes, which are a leaf, may hold payloads, which have a grammar of their own; so does what construct parses",
 }  # fmt: skip
 """Files that import one another, even if only for types or when called: the format itself goes round there."""
 

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from kdbg.streams.tls.side import TlsDirection
 
 HEAD = 5
 LARGEST = (1 << 14) + 2048
@@ -26,27 +29,13 @@ class Record(NamedTuple):
     marks: list[Mark]
 
 
-class RecordOwner(Protocol):
-    """Who takes the records of one direction (`TlsDirection`).
-
-    A `record` that must wait (False) is given again by `Cutter.go_on`. `broken`: a record with a body of `length` bytes
-    was not captured whole; `lost`: the last bytes are in no record. `proves` judges a record that may begin `passed`
-    bytes after the last one.
-    """
-
-    def record(self, record: Record) -> bool: ...
-    def broken(self, length: int, time: int, number: int) -> None: ...
-    def proves(self, record: Record, passed: int) -> bool: ...
-    def lost(self, length: int, time: int, number: int) -> None: ...
-
-
 class Cutter:
-    """Cuts one direction into records."""
+    """Cuts one direction into records, which its owner takes; one that must wait is given again by `go_on`."""
 
     __slots__ = ("_base", "_data", "_ignored", "_marks", "_needed", "_passed", "_searching", "owner")
 
-    def __init__(self, owner: RecordOwner) -> None:
-        self.owner: RecordOwner = owner
+    def __init__(self, owner: TlsDirection) -> None:
+        self.owner: TlsDirection = owner
         self._data = bytearray()
         self._marks: list[Mark] = []
         self._base = self._ignored = self._passed = 0

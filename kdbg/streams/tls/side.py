@@ -7,15 +7,15 @@ as could have been lost are tried, and no more than the session allows for the w
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from kdbg.budget import Budget
 from kdbg.streams.tcp.stream import NOBODY, Event, Receiver, replay
 from kdbg.streams.tls.cutter import HEAD, Cutter, Record
 from kdbg.streams.tls.hello import HandshakeReassembly, hello
 
 if TYPE_CHECKING:
     from kdbg.streams.tls.openers import Opener, Plain
+    from kdbg.streams.tls.session import TlsConnection
 
 CHANGE_CIPHER_SPEC, ALERT, HANDSHAKE, DATA = 20, 21, 22, 23
 UPDATES = 2
@@ -28,28 +28,10 @@ Found: TypeAlias = "tuple[int, Opener, int]"
 """The place of a key after the one in use, the key, and a record's number under it."""
 
 
-class SideOwner(Protocol):
-    """The session that a side belongs to (`TlsConnection`)."""
-
-    tries: int
-    budget: Budget
-    decided: bool
-
-    def encrypted(self, side: TlsDirection) -> bool | None: ...
-    def message(self, side: TlsDirection, kind: int, body: bytes) -> None: ...
-    def alert(self, side: TlsDirection, body: bytes) -> None: ...
-    def change_cipher(self, side: TlsDirection) -> None: ...
-    def seen(self, length: int) -> None: ...
-    def opened(self) -> None: ...
-    def failed(self) -> None: ...
-    def waits(self) -> None: ...
-    def ended(self, side: TlsDirection) -> None: ...
-
-
 class TlsDirection:
     """A tcp.Receiver. `receiver` takes the plain bytes. `sealed`: what follows is encrypted; `over`: nothing does."""
 
-    def __init__(self, session: SideOwner) -> None:
+    def __init__(self, session: TlsConnection) -> None:
         self._session = session
         self.receiver: Receiver = NOBODY
         self.messages: HandshakeReassembly = HandshakeReassembly()

@@ -90,8 +90,9 @@ def test_what_it_declares_is_what_the_api_reads(name: str) -> None:
     module = import_module(f"kdbg.protocol.grammars.{snake_case(name)}")
     assert isinstance(module.api, Api)
     assert (api.request, api.response) == (module.request, module.response)
-    read = {node.id for node in ast.walk(tree(name)) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-    helpers = {key for key, item in vars(module).items() if isinstance(item, (Struct, Dialect))}
+    named = [node for node in ast.walk(tree(name)) if isinstance(node, ast.Name)]
+    read, own = ({node.id for node in named if isinstance(node.ctx, kind)} for kind in (ast.Load, ast.Store))
+    helpers = {key for key in own if isinstance(vars(module)[key], (Struct, Dialect))}
     assert helpers <= read, "every helper is used"
 
 

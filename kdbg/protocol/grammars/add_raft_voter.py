@@ -15,9 +15,5 @@ request: Final = Struct(
     "ack_when_committed" / Since(1, Default(Boolean, True))
         * "true: the response follows the commit of the new voters; false: their write by the leader",
 )
-response: Final = Struct(
-    "throttle_time_ms" / ThrottleTime,
-    "error_code" / ErrorCode,
-    "error_message" / Nullable(ErrorMessage),
-)
+response: Final = ErrorResponse
 api: Final = Api(80, "AddRaftVoter", request, response, versions=range(2), flexible=0)

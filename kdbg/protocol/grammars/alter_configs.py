@@ -18,11 +18,6 @@ request: Final = Struct(
 )
 response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
-    "responses" / Array(
-        "error_code" / ErrorCode,
-        "error_message" / Nullable(ErrorMessage),
-        "resource_type" / ConfigResourceType,
-        "resource_name" / ResourceName,
-    ) * "what became of each resource",
+    "responses" / ConfigErrors * "what became of each resource",
 )
 api: Final = Api(33, "AlterConfigs", request, response, versions=range(3), flexible=2)

@@ -21,17 +21,5 @@ request: Final = Struct(
     ) * "in practice __cluster_metadata alone",
     "leader_endpoints" / Since(1, Ignorable(ListenerEndpoints)) * "where the new leader is reached",
 )
-response: Final = Struct(
-    "error_code" / RequestError,
-    "topics" / Array(
-        "topic_name" / TopicName,
-        "partitions" / Array(
-            "partition_index" / Partition,
-            "error_code" / ErrorCode,
-            "leader_id" / LeaderId,
-            "leader_epoch" / LeaderEpoch * "newest epoch that the voter knows of",
-        ) * "in practice partition 0 alone",
-    ) * "in practice __cluster_metadata alone",
-    "node_endpoints" / Since(1, Tag(0, NodeEndpoints)) * "where the leader named above is reached",
-)
+response: Final = QuorumEpochResponse
 api: Final = Api(53, "BeginQuorumEpoch", request, response, versions=range(2), flexible=1)

@@ -13,9 +13,5 @@ request: Final = Struct(
     "listeners" / SecuredEndpoints * "where brokers and other controllers reach this one",
     "features" / SupportedFeatures * "cluster features that the controller's software is able to run",
 )
-response: Final = Struct(
-    "throttle_time_ms" / ThrottleTime,
-    "error_code" / ErrorCode,
-    "error_message" / Nullable(ErrorMessage),
-)
+response: Final = ErrorResponse
 api: Final = Api(70, "ControllerRegistration", request, response, versions=range(1), flexible=0)

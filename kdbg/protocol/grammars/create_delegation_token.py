@@ -10,10 +10,7 @@ request: Final = Struct(
         * "type of the owner, such as User; null makes the sender the owner",
     "owner_principal_name" / Since(3, Nullable(String))
         * "in whose name the token logs in; null makes the sender the owner",
-    "renewers" / Array(
-        "principal_type" / PrincipalType * "type of the renewer, such as User",
-        "principal_name" / PrincipalName * "name of the renewer",
-    ) * "who may renew the token besides its owner",
+    "renewers" / TokenRenewers * "who may renew the token besides its owner",
     "max_lifetime_ms" / BrokerDefault
         * "milliseconds that renewing can keep the token alive; -1 takes the broker's limit",
 )

@@ -12,14 +12,5 @@ request: Final = Struct(
         "partitions" / Array("partition" / Partition) * "partitions whose state is deleted",
     ) * "partitions whose state is deleted, by topic",
 )
-response: Final = Struct(
-    "results" / Array(
-        "topic_id" / TopicId,
-        "partitions" / Array(
-            "partition" / Partition,
-            "error_code" / ErrorCode,
-            "error_message" / Default(Nullable(ErrorMessage), None),
-        ) * "what became of each partition",
-    ) * "what became of the partitions, by topic",
-)
+response: Final = ShareStateResponse
 api: Final = Api(86, "DeleteShareGroupState", request, response, versions=range(1), flexible=0)

@@ -23,10 +23,7 @@ response: Final = Struct(
         "max_timestamp" / Timestamp * "when the token ends even if it is renewed",
         "token_id" / String * "public name of the token: the user name of a login with it",
         "hmac" / Secret(Bytes) * "secret of the token: in base64 the password of a login with it",
-        "renewers" / Array(
-            "principal_type" / PrincipalType * "type of the renewer, such as User",
-            "principal_name" / PrincipalName * "name of the renewer",
-        ) * "who may renew the token besides its owner",
+        "renewers" / TokenRenewers * "who may renew the token besides its owner",
     ) * "the tokens found, with their secrets",
     "throttle_time_ms" / ThrottleTime,
 )

@@ -24,19 +24,7 @@ request: Final = Struct(
     ) * "in practice __cluster_metadata alone",
     "leader_endpoints" / Since(1, Ignorable(ListenerEndpoints)) * "where the leader that resigns is reached",
 )
-response: Final = Struct(
-    "error_code" / RequestError,
-    "topics" / Array(
-        "topic_name" / TopicName,
-        "partitions" / Array(
-            "partition_index" / Partition,
-            "error_code" / ErrorCode,
-            "leader_id" / LeaderId,
-            "leader_epoch" / LeaderEpoch * "newest epoch that the voter knows of",
-        ) * "in practice partition 0 alone",
-    ) * "in practice __cluster_metadata alone",
-    "node_endpoints" / Since(1, Tag(0, NodeEndpoints)) * "where the leader named above is reached",
-)
+response: Final = QuorumEpochResponse
 kafka_2_7: Final = Dialect(
     "request", range(1), "v0 as written by Kafka 2.7, with replica_id", request, release=(2, 7)
 )

@@ -6,6 +6,10 @@ KIP-630. v1 directory ids and the endpoints of the leader (KIP-853).
 from .meanings import *
 from .records import FetchedRecords
 
+snapshot_id: Final = Struct(
+    "end_offset" / Int64 * "offset after the last record in the snapshot",
+    "epoch" / Int32 * "epoch of the last record in the snapshot",
+)
 request: Final = Struct(
     "replica_id" / Default(Int32, -1) * "node id of the replica that loads the snapshot; -1 when it has none",
     "max_bytes" / Default(Int32, 2**31 - 1) * "most bytes of the snapshot to send",
@@ -14,10 +18,7 @@ request: Final = Struct(
         "partitions" / Array(
             "partition" / Partition,
             "current_leader_epoch" / Int32 * "newest leader epoch the replica knows, to notice which side is stale",
-            "snapshot_id" / Struct(
-                "end_offset" / Int64 * "offset after the last record in the snapshot",
-                "epoch" / Int32 * "epoch of the last record in the snapshot",
-            ) * "which snapshot",
+            "snapshot_id" / snapshot_id * "which snapshot",
             "position" / Int64 * "byte of the snapshot to go on at; 0 is its beginning",
             "replica_directory_id" / Since(1, Ignorable(Tag(0, ReplicaDirectoryId)))
                 * "metadata directory of the replica; all zeros is unknown",
@@ -34,10 +35,7 @@ response: Final = Struct(
             "index" / Partition,
             "error_code" / ErrorCode
                 * "SNAPSHOT_NOT_FOUND when it was deleted meanwhile, POSITION_OUT_OF_RANGE after its end",
-            "snapshot_id" / Struct(
-                "end_offset" / Int64 * "offset after the last record in the snapshot",
-                "epoch" / Int32 * "epoch of the last record in the snapshot",
-            ) * "which snapshot",
+            "snapshot_id" / snapshot_id * "which snapshot",
             "size" / Int64 * "bytes of the whole snapshot",
             "position" / Int64 * "byte of the snapshot that the piece begins at",
             "unaligned_records" / FetchedRecords * "a piece of the snapshot; it may begin and end within a batch",

@@ -20,11 +20,6 @@ request: Final = Struct(
 )
 response: Final = Struct(
     "throttle_time_ms" / ThrottleTime,
-    "responses" / Array(
-        "error_code" / ErrorCode,
-        "error_message" / Nullable(ErrorMessage),
-        "resource_type" / ConfigResourceType,
-        "resource_name" / ResourceName,
-    ) * "what became of each resource",
+    "responses" / ConfigErrors * "what became of each resource",
 )
 api: Final = Api(44, "IncrementalAlterConfigs", request, response, versions=range(2), flexible=1)

@@ -16,14 +16,5 @@ request: Final = Struct(
         ) * "first state of each partition",
     ) * "partitions to set up, by topic",
 )
-response: Final = Struct(
-    "results" / Array(
-        "topic_id" / TopicId,
-        "partitions" / Array(
-            "partition" / Partition,
-            "error_code" / ErrorCode,
-            "error_message" / Default(Nullable(ErrorMessage), None),
-        ) * "what became of each partition",
-    ) * "what became of the partitions, by topic",
-)
+response: Final = ShareStateResponse
 api: Final = Api(83, "InitializeShareGroupState", request, response, versions=range(1), flexible=0)

@@ -59,10 +59,6 @@ response: Final = Struct(
         "partition_errors" / Array("partition_index" / Partition, "error_code" / ErrorCode)
             * "what became of each partition",
     )) * "what became of the partitions, by topic",
-    "partition_errors" / Until(4, Array(
-        "topic_name" / TopicName,
-        "partition_index" / Partition,
-        "error_code" / ErrorCode,
-    )) * "what became of each partition",
+    "partition_errors" / Until(4, PartitionErrors) * "what became of each partition",
 )
 api: Final = Api(4, "LeaderAndIsr", request, response, versions=range(8), flexible=4)

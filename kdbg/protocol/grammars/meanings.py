@@ -239,3 +239,51 @@ AcknowledgementBatches: Final = Array(
     "last_offset" / Int64 * "last offset of the range, inclusive",
     "acknowledge_types" / Array(ShareAcknowledgeType) * "one type for the whole range, or one per offset",
 )
+PartitionErrors: Final = Array(
+    "topic_name" / TopicName,
+    "partition_index" / Partition,
+    "error_code" / ErrorCode,
+)
+ConfigErrors: Final = Array(
+    "error_code" / ErrorCode,
+    "error_message" / Nullable(ErrorMessage),
+    "resource_type" / ConfigResourceType,
+    "resource_name" / ResourceName,
+)
+ShareStateErrors: Final = Array(
+    "partition" / Partition,
+    "error_code" / ErrorCode,
+    "error_message" / Default(Nullable(ErrorMessage), None),
+)
+TokenRenewers: Final = Array(
+    "principal_type" / PrincipalType * "type of the renewer, such as User",
+    "principal_name" / PrincipalName * "name of the renewer",
+)
+ShareLeader: Final = Struct(
+    "leader_id" / LeaderId * "broker to send to instead; -1 means unknown",
+    "leader_epoch" / LeaderEpoch,
+)
+ErrorResponse: Final = Struct(
+    "throttle_time_ms" / ThrottleTime,
+    "error_code" / ErrorCode,
+    "error_message" / Nullable(ErrorMessage),
+)
+QuorumEpochResponse: Final = Struct(
+    "error_code" / RequestError,
+    "topics" / Array(
+        "topic_name" / TopicName,
+        "partitions" / Array(
+            "partition_index" / Partition,
+            "error_code" / ErrorCode,
+            "leader_id" / LeaderId,
+            "leader_epoch" / LeaderEpoch * "newest epoch that the voter knows of",
+        ) * "in practice partition 0 alone",
+    ) * "in practice __cluster_metadata alone",
+    "node_endpoints" / Since(1, Tag(0, NodeEndpoints)) * "where the leader named above is reached",
+)
+ShareStateResponse: Final = Struct(
+    "results" / Array(
+        "topic_id" / TopicId,
+        "partitions" / ShareStateErrors * "what became of each partition",
+    ) * "what became of the partitions, by topic",
+)

@@ -11,9 +11,5 @@ request: Final = Struct(
     "voter_directory_id" / VoterDirectoryId
         * "metadata directory of that voter; a replacement with the same id has another one",
 )
-response: Final = Struct(
-    "throttle_time_ms" / ThrottleTime,
-    "error_code" / ErrorCode,
-    "error_message" / Nullable(ErrorMessage),
-)
+response: Final = ErrorResponse
 api: Final = Api(81, "RemoveRaftVoter", request, response, versions=range(1), flexible=0)

@@ -32,10 +32,8 @@ response: Final = Struct(
             "partition_index" / Partition,
             "error_code" / ErrorCode,
             "error_message" / Default(Nullable(ErrorMessage), None),
-            "current_leader" / Struct(
-                "leader_id" / LeaderId * "broker to send to instead; -1 means unknown",
-                "leader_epoch" / LeaderEpoch,
-            ) * "the partition's leader now; meaningful only with NOT_LEADER_OR_FOLLOWER and the like",
+            "current_leader" / ShareLeader
+                * "the partition's leader now; meaningful only with NOT_LEADER_OR_FOLLOWER and the like",
         ) * "results, one per partition",
     ) * "results, by topic",
     "node_endpoints" / RackedEndpoints * "addresses of the leaders named above, which saves a Metadata request",

@@ -46,10 +46,8 @@ response: Final = Struct(
             "acknowledge_error_code" / ErrorCode * "error of the acknowledgements sent with the fetch, 0 for none",
             "acknowledge_error_message" / Default(Nullable(String), None)
                 * "why the acknowledgements failed, in words; null if they did not",
-            "current_leader" / Struct(
-                "leader_id" / LeaderId * "broker to send to instead; -1 means unknown",
-                "leader_epoch" / LeaderEpoch,
-            ) * "the partition's leader now; meaningful only with NOT_LEADER_OR_FOLLOWER and the like",
+            "current_leader" / ShareLeader
+                * "the partition's leader now; meaningful only with NOT_LEADER_OR_FOLLOWER and the like",
             "records" / NullableUntil(0, FetchedRecords)
                 * "record set, in v0 perhaps null; the member may process only what acquired_records lists",
             "acquired_records" / Array(

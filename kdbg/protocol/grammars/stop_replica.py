@@ -32,10 +32,6 @@ request: Final = Struct(
 )
 response: Final = Struct(
     "error_code" / ErrorCode * "error for the whole request, such as STALE_CONTROLLER_EPOCH",
-    "partition_errors" / Array(
-        "topic_name" / TopicName,
-        "partition_index" / Partition,
-        "error_code" / ErrorCode,
-    ) * "results, one per partition",
+    "partition_errors" / PartitionErrors * "results, one per partition",
 )
 api: Final = Api(5, "StopReplica", request, response, versions=range(5), flexible=2)

@@ -4,13 +4,8 @@ KIP-1071. v1, of Kafka 4.4, brings the topology as the clients describe it (KIP-
 """
 
 from .meanings import *
-from .topology import internal_topics, tasks, topology
+from .topology import client_tags, internal_topics, task_offsets, tasks, topology
 
-task_offsets: Final = Array(
-    "subtopology_id" / SubtopologyId,
-    "partition" / Partition * "partition of the task: the part of a task id after the underscore",
-    "offset" / Int64 * "sum over the task's changelog partitions",
-)
 assignment: Final = Struct(
     "active_tasks" / tasks * "tasks that process records",
     "standby_tasks" / tasks * "tasks that keep a copy of the state, ready to take over",
@@ -54,10 +49,7 @@ response: Final = Struct(
             "process_id" / String * "id of the member's process, shared by all its stream threads",
             "user_endpoint" / Default(Nullable(Struct("host" / ApplicationHost, "port" / ApplicationPort)), None)
                 * "where the process serves interactive queries (application.server); null means nowhere",
-            "client_tags" / Array(
-                "key" / String * "name of the label",
-                "value" / String * "value of the label",
-            ) * "labels of the process, used to spread standby tasks over racks",
+            "client_tags" / client_tags * "labels of the process, used to spread standby tasks over racks",
             "task_offsets" / task_offsets * "how much state the member has, as a sum of changelog offsets per task",
             "task_end_offsets" / task_offsets * "where those changelogs end, as a sum per task",
             "assignment" / assignment * "tasks the member has now",

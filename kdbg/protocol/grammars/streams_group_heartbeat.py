@@ -5,13 +5,8 @@ Kafka 4.4, asks for the topology description (KIP-1331) and makes the lag a larg
 """
 
 from .meanings import *
-from .topology import subtopologies, tasks
+from .topology import client_tags, subtopologies, task_offsets, tasks
 
-task_sums: Final = Array(
-    "subtopology_id" / SubtopologyId,
-    "partition" / Partition * "partition of the task: the part of a task id after the underscore",
-    "offset" / Int64 * "sum over the task's changelog partitions",
-)
 endpoint: Final = Struct("host" / ApplicationHost, "port" / ApplicationPort)
 request: Final = Struct(
     "group_id" / GroupId,
@@ -37,13 +32,11 @@ request: Final = Struct(
         * "id of the member's process, shared by all its stream threads; null means unchanged",
     "user_endpoint" / Default(Nullable(endpoint), None)
         * "where the process serves interactive queries; null means nowhere, or unchanged",
-    "client_tags" / Default(Nullable(Array(
-        "key" / String * "name of the label",
-        "value" / String * "value of the label",
-    )), None) * "labels of the process, used to spread standby tasks over racks; null means unchanged",
-    "task_offsets" / Default(Nullable(task_sums), None)
+    "client_tags" / Default(Nullable(client_tags), None)
+        * "labels of the process, used to spread standby tasks over racks; null means unchanged",
+    "task_offsets" / Default(Nullable(task_offsets), None)
         * "how much state the member has, as a sum of changelog offsets per task; null means unchanged",
-    "task_end_offsets" / Default(Nullable(task_sums), None)
+    "task_end_offsets" / Default(Nullable(task_offsets), None)
         * "where those changelogs end, as a sum per task; null means unchanged",
     "shutdown_application" / Boolean * "true requests a shutdown of all members of the group",
 )

@@ -2,18 +2,22 @@
 
 from .meanings import *
 
+settings: Final = Array("key" / ConfigName, "value" / String * "value of the setting")
+client_tags: Final = Array("key" / String * "name of the label", "value" / String * "value of the label")
 internal_topics: Final = Array(
     "name" / TopicName,
     "partitions" / Int32 * "number of partitions the topic must have; 0 leaves it to the group",
     "replication_factor" / Int16 * "replicas of each partition; 0 means the broker's default",
-    "topic_configs" / Array(
-        "key" / ConfigName,
-        "value" / String * "value of the setting",
-    ) * "settings the topic is created with",
+    "topic_configs" / settings * "settings the topic is created with",
 )
 tasks: Final = Array(
     "subtopology_id" / SubtopologyId,
     "partitions" / Partitions * "partitions of the input topics; each makes one task",
+)
+task_offsets: Final = Array(
+    "subtopology_id" / SubtopologyId,
+    "partition" / Partition * "partition of the task: the part of a task id after the underscore",
+    "offset" / Int64 * "sum over the task's changelog partitions",
 )
 subtopologies: Final = Array(
     "subtopology_id" / SubtopologyId,

@@ -8,9 +8,5 @@ from .meanings import *
 request: Final = Struct(
     "controller_id" / ControllerId * "controller whose registration to remove; it should be shut down for good",
 )
-response: Final = Struct(
-    "throttle_time_ms" / ThrottleTime,
-    "error_code" / ErrorCode,
-    "error_message" / Nullable(ErrorMessage),
-)
+response: Final = ErrorResponse
 api: Final = Api(94, "UnregisterController", request, response, versions=range(1), flexible=0)

@@ -24,11 +24,7 @@ request: Final = Struct(
 response: Final = Struct(
     "results" / Array(
         "topic_id" / TopicId,
-        "partitions" / Array(
-            "partition" / Partition,
-            "error_code" / ErrorCode,
-            "error_message" / Default(Nullable(ErrorMessage), None),
-        ) * "results, one per partition",
+        "partitions" / ShareStateErrors * "results, one per partition",
     ) * "results, by topic",
 )
 api: Final = Api(85, "WriteShareGroupState", request, response, versions=range(2), flexible=0)

@@ -6,7 +6,7 @@ last knew of its topology and configuration; 4.4 which description of the topolo
 
 from ...wire.language.payload import Payload
 from ..meanings import *
-from ..topology import subtopologies, tasks
+from ..topology import client_tags, settings, subtopologies, tasks
 from .consumer_group_records import group, member, target
 
 metadata_key: Final = Payload("StreamsGroupMetadataKey", group, versions=range(17, 18))
@@ -15,10 +15,8 @@ metadata_value: Final = Payload("StreamsGroupMetadataValue", Struct(
     "metadata_hash" / Int64 * "hash over the topics of the topology, to notice that they changed",
     "validated_topology_epoch" / SinceRelease((4, 2), Tag(0, Default(Int32, -1)))
         * "topology whose topics were found to be in order; -1 means none",
-    "last_assignment_configs" / SinceRelease((4, 2), Tag(1, Nullable(Array(
-        "key" / ConfigName,
-        "value" / String * "value of the setting",
-    )))) * "settings of the group that the last assignment was computed with; null means unknown",
+    "last_assignment_configs" / SinceRelease((4, 2), Tag(1, Nullable(settings)))
+        * "settings of the group that the last assignment was computed with; null means unknown",
     "stored_description_topology_epoch" / SinceRelease((4, 4), Tag(2, Default(Int32, -1)))
         * "topology whose description is stored; -1 means none",
     "failed_description_topology_epoch" / SinceRelease((4, 4), Tag(3, Default(Int32, -1)))
@@ -36,10 +34,7 @@ member_metadata_value: Final = Payload("StreamsGroupMemberMetadataValue", Struct
     "process_id" / String * "id of the member's process, shared by all its stream threads",
     "user_endpoint" / Default(Nullable(Struct("host" / Host, "port" / UnsignedPort)), None)
         * "where the process serves interactive queries; null means nowhere",
-    "client_tags" / Array(
-        "key" / String * "name of the label",
-        "value" / String * "value of the label",
-    ) * "labels of the process, used to spread standby tasks over racks",
+    "client_tags" / client_tags * "labels of the process, used to spread standby tasks over racks",
 ), flexible=0)
 target_metadata_key: Final = Payload("StreamsGroupTargetAssignmentMetadataKey", group, versions=range(20, 21))
 target_metadata_value: Final = Payload("StreamsGroupTargetAssignmentMetadataValue", target, flexible=0)

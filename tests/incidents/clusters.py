@@ -9,6 +9,7 @@ from ..brokers.cluster import Cluster
 from ..brokers.releases import release
 from ..brokers.security import MODULE, PASSWORD, USER
 from ..brokers.settings import CONTROLLER, PLAINTEXT
+from .certificates import AUTHORITY, BROKER, BROKER_ELSEWHERE, BROKER_EXPIRED, HOST, pem
 
 CONTROLLER_PORT = 9990
 SSL, SASL_PLAINTEXT, SASL_SSL, SASL_SHORT = "SSL", "SASL_PLAINTEXT", "SASL_SSL", "SASL_SHORT"
@@ -33,6 +34,9 @@ ANYWHERE = "0.0.0.0"
 """What is bound here is there when the line is, and before."""
 FRESH = "fresh"
 """The cluster that nobody has used before an incident does."""
+LONELY = "lonely"
+COLD = (FRESH, LONELY)
+"""Clusters whose topics for offsets and transactions are not made before an incident."""
 
 
 QUICK = {"group.min.session.timeout.ms": "1000"}
@@ -92,6 +96,38 @@ def _logins() -> dict[str, str]:
     }
 
 
+def _guarded() -> dict[str, str]:
+    """Listeners that differ in their certificates and in what they take; who logs in; delegation tokens."""
+    ports = {PLAINTEXT: 9092, SSL: 9093, SASL_PLAINTEXT: 9094, "MUTUAL": 9101, "EXPIRED": 9102, "ELSEWHERE": 9103,
+             "NEWEST": 9104, "CIPHER": 9105, "TOKENS": 9106}  # fmt: skip
+    protocols = dict.fromkeys(ports, SSL) | {name: name for name in (PLAINTEXT, SASL_PLAINTEXT)}
+    protocols |= {"TOKENS": SASL_PLAINTEXT, CONTROLLER: PLAINTEXT}
+    told = ",".join(f"{name}://{HOST}:{port}" for name, port in ports.items())
+    module = f"{MODULE}.oauthbearer.OAuthBearerLoginModule required;"
+    return {
+        "listeners": f"{told},{CONTROLLER}://{HOST}:{CONTROLLER_PORT}",
+        "advertised.listeners": told,
+        "listener.security.protocol.map": ",".join(f"{name}:{protocol}" for name, protocol in protocols.items()),
+        "ssl.keystore.type": "PEM", "ssl.keystore.location": str(pem(BROKER)),
+        "ssl.truststore.type": "PEM", "ssl.truststore.location": str(pem(AUTHORITY)),
+        "listener.name.mutual.ssl.client.auth": "required",
+        "listener.name.expired.ssl.keystore.location": str(pem(BROKER_EXPIRED)),
+        "listener.name.elsewhere.ssl.keystore.location": str(pem(BROKER_ELSEWHERE)),
+        "listener.name.newest.ssl.enabled.protocols": "TLSv1.3",
+        "listener.name.cipher.ssl.enabled.protocols": "TLSv1.2",
+        "listener.name.cipher.ssl.cipher.suites": "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+        **_logins(),
+        "listener.name.sasl_plaintext.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256",
+        "listener.name.tokens.sasl.enabled.mechanisms": "OAUTHBEARER",
+        "listener.name.tokens.oauthbearer.sasl.jaas.config": module,
+        "listener.name.sasl_plaintext.scram-sha-256.sasl.jaas.config": f"{MODULE}.scram.ScramLoginModule required;",
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "allow.everyone.if.no.acl.found": "false",
+        "super.users": f"User:ANONYMOUS;User:{USER};User:CN=client",
+        "delegation.token.secret.key": "an-invented-secret",
+    }  # fmt: skip
+
+
 CLUSTERS: dict[str, Wanted] = {
     "one": Wanted("4", ("127.0.0.11",), secure=True, settings={
         "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
@@ -107,6 +143,19 @@ CLUSTERS: dict[str, Wanted] = {
     }),
     FRESH: Wanted("4", ("127.0.0.51",)),
     "old": Wanted("2.8", ("127.0.0.41",)),
+    "guarded": Wanted("4", (HOST,), settings=_guarded()),
+    LONELY: Wanted("4", ("127.0.0.71",), settings={
+        "offsets.topic.replication.factor": "3", "transaction.state.log.replication.factor": "3",
+        "transaction.state.log.min.isr": "2", "delete.topic.enable": "false",
+    }),
+    "narrow": Wanted("4", ("127.0.0.81",), settings={
+        "auto.create.topics.enable": "false", "group.max.size": "2",
+        "group.max.session.timeout.ms": "30000", "group.consumer.migration.policy": "disabled",
+        "transactional.id.expiration.ms": "3000", "group.share.min.record.lock.duration.ms": "1000",
+        "transaction.remove.expired.transaction.cleanup.interval.ms": "500",
+        "group.share.record.lock.duration.ms": "1000",
+    }),
 }  # fmt: skip
 """`one` has every listener; `three` replicates; `strict` makes no topics, keeps no fetch sessions, and takes
-no more than 200,000 bytes at a time; `old` is of before KRaft."""
+no more than 200,000 bytes at a time; `old` is of before KRaft; `lonely` is one broker that wants three replicas of its
+own topics, and deletes none; `narrow` has low limits for groups and transactions."""

@@ -59,7 +59,7 @@ class Line:
         return ["nsenter", "-t", str(self._far.pid), "-n"]
 
     def becomes(self, **way: Any) -> None:
-        """Tell the relay: delay (seconds, each way), loss (0 to 1), cut, longest (bytes of a packet)."""
+        """Tell the relay what `relay.py` lists: delay (seconds, each way), loss (0 to 1), cut, longest (bytes), …"""
         assert self._relay.stdin is not None
         self._relay.stdin.write(json.dumps(way).encode() + b"\n")
         self._relay.stdin.flush()

@@ -13,7 +13,7 @@ from typing import Any
 from confluent_kafka import TopicPartition
 
 from ..recording.network import enter_private_network
-from .clusters import CLUSTERS, FRESH
+from .clusters import CLUSTERS, COLD
 from .incident import Incident, Staging
 from .stage import PATIENCE, SETUP, Stage
 
@@ -32,7 +32,7 @@ def make(incidents: Iterable[Incident], out: Path, *, cured: bool = True) -> lis
     for name in sorted({incident.cluster for incident in chosen}):
         with CLUSTERS[name].made() as cluster:
             cluster.start()
-            if name != FRESH:
+            if name not in COLD:
                 _warmed(Stage(cluster, out))
             for incident in (one for one in chosen if one.cluster == name):
                 for path, staging in runs(incident, out, cured=cured):

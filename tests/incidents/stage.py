@@ -99,7 +99,7 @@ class Stage:
 
     def _options(self, client_id: str, options: dict[str, Any]) -> dict[str, Any]:
         named = {"bootstrap.servers": self.bootstrap, "client.id": client_id, **QUIET}
-        return named | {name.replace("_", "."): value for name, value in options.items()}
+        return named | {name if callable(value) else name.replace("_", "."): value for name, value in options.items()}
 
     # the cluster
 

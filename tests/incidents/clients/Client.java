@@ -2,20 +2,22 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Properties;
+import org.apache.kafka.clients.consumer.AcknowledgeType;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.KafkaShareConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
 /**
- * A client of Java's that does as it is told: Client produce|transact|consume TOPIC KEY=VALUE...
+ * A client of Java's that does as it is told: Client produce|transact|consume|share TOPIC KEY=VALUE...
  *
  * <p>Keys are Kafka's settings, but those that begin with "do.": count (records, or transactions), pause (ms between
  * them), seconds (to consume), work (ms on each record), block (ms, once, after the first records), hold (ms before a
  * transaction ends), abort, batch (records at once), value (length), key (of
- * all records; else each has its own).
+ * all records; else each has its own), ack (of a share consumer: ACCEPT, RELEASE, REJECT).
  */
 public class Client {
     static final Properties settings = new Properties();
@@ -29,6 +31,7 @@ public class Client {
             case "produce" -> produce(arguments[1]);
             case "transact" -> transact(arguments[1]);
             case "consume" -> consume(arguments[1]);
+            case "share" -> share(arguments[1]);
             default -> throw new IllegalArgumentException(arguments[0]);
         }
     }
@@ -90,6 +93,27 @@ public class Client {
                             Thread.sleep(number("block", 0));
                         }
                     }
+                } catch (Exception problem) {
+                    System.out.println(problem);
+                    Thread.sleep(200);
+                }
+            }
+        }
+    }
+
+    static void share(String topic) throws Exception {
+        var type = AcknowledgeType.valueOf(settings.getProperty("do.ack", "ACCEPT"));
+        settings.put("share.acknowledgement.mode", "explicit");
+        try (var consumer = new KafkaShareConsumer<>(settings, new StringDeserializer(), new StringDeserializer())) {
+            consumer.subscribe(List.of(topic));
+            long end = System.currentTimeMillis() + 1000L * number("seconds", 5);
+            while (System.currentTimeMillis() < end) {
+                try {
+                    for (ConsumerRecord<String, String> each : consumer.poll(Duration.ofMillis(100))) {
+                        Thread.sleep(number("work", 0));
+                        consumer.acknowledge(each, type);
+                    }
+                    consumer.commitSync();
                 } catch (Exception problem) {
                     System.out.println(problem);
                     Thread.sleep(200);

@@ -5,6 +5,8 @@ from __future__ import annotations
 from ..incident import Incident
 from . import (
     addresses,
+    administration,
+    certificates,
     committing,
     consuming,
     elsewhere,
@@ -13,13 +15,16 @@ from . import (
     healthy,
     healthy_groups,
     network,
+    permissions,
     producing,
+    records,
     security,
     transactions,
+    unreachable,
 )  # fmt: skip
 
 TABLES = (
     addresses, security, producing, groups, committing, consuming, fetching, transactions, network, elsewhere, healthy,
-    healthy_groups,
+    healthy_groups, unreachable, certificates, permissions, administration, records,
 )  # fmt: skip
 INCIDENTS: dict[str, Incident] = {one.name: one for table in TABLES for one in table.INCIDENTS}

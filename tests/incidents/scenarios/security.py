@@ -186,6 +186,19 @@ def rule(stage: Stage, kind: ResourceType, name: str, user: str, permission: Acl
     stage.finally_do(lambda: [done.result(PATIENCE) for done in stage.admin.delete_acls([every]).values()])
 
 
+def allow(stage: Stage, kind: ResourceType, name: str, user: str, operation: AclOperation) -> None:
+    """An ACL that allows one operation, gone with the incident."""
+    binding = AclBinding(
+        kind, name, ResourcePatternType.LITERAL, f"User:{user}", "*", operation, AclPermissionType.ALLOW
+    )  # fmt: skip
+    for done in stage.admin.create_acls([binding]).values():
+        done.result(PATIENCE)
+    mine = AclBindingFilter(
+        kind, name, ResourcePatternType.LITERAL, f"User:{user}", None, operation, AclPermissionType.ALLOW
+    )
+    stage.finally_do(lambda: [done.result(PATIENCE) for done in stage.admin.delete_acls([mine]).values()])
+
+
 def produce_as_bob(stage: Stage, allowed: bool = False) -> None:
     stage.topic("payroll")
     rule(stage, ResourceType.TOPIC, "payroll", "bob" if allowed else "alice", AclPermissionType.ALLOW)

@@ -27,6 +27,8 @@ from .broker import Broker
 from .pool import needed
 from .registry import registry as running
 
+pytestmark = pytest.mark.nightly  # a registry takes half a minute to start; by day tests/values read what it would say
+
 MONEY = json.dumps({"type": "record", "name": "Money", "namespace": "shop", "fields": [
     {"name": "amount", "type": {"type": "bytes", "logicalType": "decimal", "precision": 12, "scale": 2}},
     {"name": "currency", "type": "string"},

@@ -45,7 +45,7 @@ def printed(capfdbinary: pytest.CaptureFixture[bytes], path: Path, format: str, 
     return capfdbinary.readouterr(), runner.status
 
 
-@pytest.mark.parametrize("capture", by_day(SHIPPED + SHARED, 8), ids=lambda path: path.name)
+@pytest.mark.parametrize("capture", by_day(SHIPPED + SHARED, 16), ids=lambda path: path.name)
 @for_each("format", FORMATS)
 def test_many_small_pieces_are_shown_in_order(
     capture: Path, format: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]

@@ -21,7 +21,7 @@ from kdbg.exchanges.engine.driver import Drive
 from kdbg.exchanges.engine.engine import Engine
 from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
 
-from ..cases import fewer_by_day, for_each
+from ..cases import by_day, fewer_by_day, for_each
 from ..traffic import Talk, pcap
 from .damage import FIRST_ID, Damaged, damage, messages
 from .playbook import Lost, Playbook, request, response, told
@@ -128,7 +128,7 @@ def packets_in(name: str) -> list[Packet]:
         return list(capture)
 
 
-@for_each("name", NAMES)
+@for_each("name", by_day(NAMES, 2))
 def test_in_every_capture(name: str) -> None:
     check(packets_in(name), 7)
 
@@ -272,7 +272,7 @@ def with_pauses(packets: list[Packet], rng: random.Random) -> Iterator[list[Pack
             yield []
 
 
-@for_each("name", NAMES)
+@for_each("name", by_day(NAMES, 2))
 def test_pauses_change_nothing_in_sound_traffic(name: str) -> None:
     packets = packets_in(name)
     if name in ("segmented-lossy.pcap", "midstream.pcap", "pipelined-acks0.pcap"):

@@ -21,7 +21,7 @@ from kdbg.exchanges.engine.requests import Prefix, Prefixes, RequestHeader, read
 from kdbg.protocol.findings import Finding
 from kdbg.protocol.grammars import by_key
 
-from ..cases import fewer_by_day, for_each
+from ..cases import by_day, fewer_by_day, for_each
 from .playbook import Lost, Playbook, answer, framed, opaque, request, response
 from .test_engine import harm, packets_of
 from .test_final import NAMES, Shot, packets_in, shot
@@ -288,7 +288,7 @@ def test_in_dialogues_that_change_their_minds(steps: list[Any], cuts: str, rng: 
     check(dialogue(steps, cuts, rng))
 
 
-@for_each("name", NAMES)
+@for_each("name", by_day(NAMES, 2))
 def test_in_every_capture(name: str) -> None:
     assert check(packets_in(name))
 

@@ -18,7 +18,6 @@ from kdbg.scale.spark.follow.followed import Followed
 from kdbg.scale.spark.follow.tail import TailPosition, points, strangers, stretches
 from tests.cli.calls import CAPTURES, COMMAND, ENVIRONMENT
 
-from ..cases import fewer_by_day
 from .archives import HEAD, concatenated, rolled, write
 from .conftest import Run
 from .decoded import ask, decoded, tabled
@@ -49,9 +48,9 @@ class Tcpdump(threading.Thread):
                     time.sleep(self.seconds / 52)
 
 
+@pytest.mark.nightly  # starts three sessions; by day test_commit.py kills a run
 def test_every_exchange_is_there_once_though_it_is_killed(run: Run, tmp_path: Path) -> None:
-    """Twice at night, once by day: each time starts a session of its own."""
-    times = fewer_by_day(2, 2)
+    times = 2
     dice, packets = Random(11), concatenated(12)
     whole = write(tmp_path / "whole.pcap", packets)
     folder, out = tmp_path / "in", tmp_path / "tables"

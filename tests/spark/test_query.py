@@ -72,7 +72,7 @@ def every(tmp_path: Path) -> list[Path]:
     shared = [path for path in SHARED_FOLDER.rglob("*.pcap*") if path.suffix in CAPTURE and "bomb" not in path.name]
     answered = tmp_path / "asked.pcap"
     answered.write_bytes(asked.capture())
-    return [made, answered, *by_day([*SHIPPED, *sorted(shared)], 10)]
+    return [made, answered, *by_day([*SHIPPED, *sorted(shared)], 25)]
 
 
 def test_duckdb_answers_every_question_alike_of_tables_and_of_captures(

@@ -13,7 +13,7 @@ from ...protocol.wire import Api
 from ...protocol.wire.language import DIRECTIONS, Direction
 from ...protocol.wire.nodes import contains
 from ...protocol.wire.readings.codegen import UNREADABLE
-from ...protocol.wire.readings.outline import TopicsReader, learn, topic_names, topics_in
+from ...protocol.wire.readings.outline import learn, topic_names, topics_in
 from ...protocol.wire.records import RecordsNode
 from ..messages.exchange import Exchange
 from ..messages.message import NO_HEADER, grammar_of, header_grammar
@@ -47,7 +47,8 @@ class Learner:
             if len(data) > SEARCHED:
                 found: list[str | bytes] = []
                 with suppress(*UNREADABLE):  # of one that breaks, the topics in front of that place count
-                    _topics_in(api, half.version, half.direction)(data, found)
+                    header = NO_HEADER if api.headerless else header_grammar(api, half.version, half.direction)
+                    topics_in(header, grammar_of(api, half.version, half.direction))(data, found)
                 own = any(topic in TOPICS or topic in self._own for topic in found)
             elif by_id:
                 own = any(topic_id in data for topic_id in self._own)
@@ -74,12 +75,6 @@ class Learner:
 def tells_names(api: Api) -> bool:
     """Return whether messages of an API may tell the names of topic ids."""
     return bool(_directions(api, api.versions[-1])[0])
-
-
-@lru_cache(maxsize=4096)
-def _topics_in(api: Api, version: int, direction: Direction) -> TopicsReader:
-    header = NO_HEADER if api.headerless else header_grammar(api, version, direction)
-    return topics_in(header, grammar_of(api, version, direction))
 
 
 @lru_cache(maxsize=4096)

@@ -293,13 +293,8 @@ class Stream:
         runs = self._runs
         while runs and runs[0].start <= self.due:
             run = runs.pop(0)
-            start, end, payload, time, number = run
-            self._held -= len(payload)
-            if end - start == len(payload):
-                self.due = end
-                self.receiver.data(payload, time, number)
-            else:
-                self._deliver(run)
+            self._held -= len(run.payload)
+            self._deliver(run)
 
     def _deliver(self, run: EarlyBytes) -> None:
         self.due = run.end

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
+from .. import guide
 from . import COMPLETE, DEFINITIONS, PROGRAM
 
 if TYPE_CHECKING:
@@ -81,17 +82,13 @@ def completer(find: Callable[[click.Context, str], Found]) -> Completer:
 @completer
 def guide_topics(context: click.Context, typed: str) -> Found:
     """Return the topics of the manual."""
-    from ..guide import topics
-
-    return topics().items()
+    return guide.topics().items()
 
 
 @completer
 def guide_sections(context: click.Context, typed: str) -> Found:
     """Return the headings of the topic that the command line names."""
-    from ..guide import headings
-
-    return [(text, None) for _, _, text in headings(words(context, "topic")[0])]
+    return [(text, None) for _, _, text in guide.headings(words(context, "topic")[0])]
 
 
 @completer

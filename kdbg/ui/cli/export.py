@@ -9,7 +9,7 @@ import click
 from ...errors import CaptureError, UnknownCapture
 from .filters import filter_options, take_filters
 from .options import files_argument, input_options
-from .outlets import otlp_option
+from .outlets import Outlet, otlp_option, sink
 from .output import Writer, writer_for
 
 
@@ -49,7 +49,6 @@ def export_command(files: tuple[str, ...], whole: bool, tls_plain: bool, otlp: s
         if tls_plain or not whole:
             raise click.UsageError("--only-exchanges and --tls-plain cannot be combined with --otlp")
         from ...scale.signals.sinks import Spans
-        from .outlets import Outlet, sink
 
         if otlp in files:
             raise click.UsageError(f"{otlp} is an input file; choose another output file")

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import Any
 
-from ...capture import Capture
+from ...capture import Capture, open_capture
 from ...capture.source import Source, find
 from ...errors import CaptureError
 from ...exchanges.filters.filter_set import Filters
@@ -93,7 +93,6 @@ def read_captures(
 
     Return the names of those that were read, and whether all were that the user named.
     """
-    from ...capture import open_capture
 
     found, progress, names = InputFiles(sources), Progress(), list[str]()
     progress.exchanges = exchanges

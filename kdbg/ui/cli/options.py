@@ -16,7 +16,7 @@ import click
 from ...budget import DEFAULT, LEAST, MEMORY, VARIABLE, size_of
 from ...errors import InputError
 from ...views.render.views import VIEWS, View
-from . import DEFINITIONS
+from . import DEFINITIONS, printable
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -192,7 +192,6 @@ def _serve_definitions(context: click.Context, option: click.Parameter, paths: t
         return
     context.meta[DEFINITIONS] = paths
     from ...library import using_definitions
-    from . import printable
 
     quiet = context.resilient_parsing  # a shell is asking what could come next
     for note in context.with_resource(using_definitions(*paths)):
@@ -223,8 +222,6 @@ def need_screen(command: str, hint: str = "omit --tui for pipes and files") -> N
 
 def read_text(path: str) -> str:
     """Return the text of a file that an option names; raise `InputError` for one that cannot be read."""
-    from pathlib import Path
-
     try:
         return Path(path).read_text("utf-8")
     except (OSError, ValueError) as error:

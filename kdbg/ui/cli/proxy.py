@@ -25,7 +25,7 @@ from .options import (
     view_option,
     write_option,
 )
-from .outlets import metrics_option, otlp_option
+from .outlets import live_outlet, metrics_option, otlp_option, refuse_beside
 from .output import Writer, take_look
 from .send.options import NOWHERE, SendOptions, sasl, security_options, tls
 
@@ -87,7 +87,6 @@ def command(
     kdbg proxy --broker localhost:9092 --otlp http://127.0.0.1:4318
     kdbg proxy --broker localhost:9092 --tui
     """
-    from .outlets import refuse_beside
     from .relay import relay
 
     for option, said in (("--tui", tui), ("--no-decode", no_decode)):
@@ -168,7 +167,6 @@ def show(
 
     from .exchange_output import ExchangeOutput, depth_of
     from .live_stream import LiveStream, hear_signals
-    from .outlets import live_outlet
     from .relay import FaultMarks, end, end_of, relay_process
     from .runner import Runner
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...errors import InputError, UnknownCapture
 from . import REFUSED, UNDECODED
 from .filters import filter_options, take_filters
 from .options import (
@@ -23,7 +24,7 @@ from .options import (
     tree_options,
     view_option,
 )
-from .outlets import metrics_option, otlp_option
+from .outlets import live_outlet, metrics_option, otlp_option, refuse_beside
 from .output import Writer, say, take_look
 
 if TYPE_CHECKING:
@@ -94,13 +95,11 @@ def command(
     """
     from functools import partial
 
-    from ...errors import InputError
     from ...live import remote
     from ...live.capture_process import CaptureOptions, CaptureProcess, capture
     from ...live.socket_processes import Owners
     from .exchange_output import ExchangeOutput, depth_of
     from .live_stream import LiveStream, ProcessFilter
-    from .outlets import live_outlet, refuse_beside
     from .runner import Runner, ignore
 
     read = take_view_readers(options, format)
@@ -140,7 +139,6 @@ def command(
 
 def watch(stream: LiveStream, source: CaptureProcess, wanted: CaptureOptions, read: Callable[[OpenFile], None]) -> int:
     """Say what is watched, and have it read; return the exit status."""
-    from ...errors import UnknownCapture
     from ...views.render.values import escape
 
     runner, name = stream.runner, escape(source.name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ...protocol.grammars import payloads as grammars
 from ...protocol.grammars.generated import BROKERS, of_api, of_brokers, of_payload, of_payloads
 from ...protocol.grammars.releases import since, until
 from ...protocol.wire.language import DIRECTIONS, Api, Direction
@@ -92,11 +93,9 @@ def one(api: Api, look: Look) -> str:
 
 def payloads(look: Look) -> str:
     """Return a table with a line for each payload: messages inside messages, records of internal topics, tokens."""
-    from ...protocol.grammars.payloads import payloads
-
     kinds = [kind for kind in KINDS if kind.name in of_payloads()]
     rows = [("name", "versions", " ".join(kind.letter for kind in kinds))]
-    for found in payloads():
+    for found in grammars.payloads():
         marks = []
         for kind in kinds:
             proved = of_payload(found.name).get(kind.name, frozenset())
@@ -112,9 +111,7 @@ def payloads(look: Look) -> str:
 
 def payload_objects() -> Iterator[dict[str, Any]]:
     """Yield a JSON object with the proofs for each version of each payload."""
-    from ...protocol.grammars.payloads import payloads
-
-    for found in payloads():
+    for found in grammars.payloads():
         proved = of_payload(found.name)
         for version in found.versions:
             kinds = [kind.name for kind in KINDS if version in proved.get(kind.name, ())]

@@ -220,23 +220,10 @@ def lane_chart(id: str, caption: str, bins: Bins, lanes: Sequence[Lane]) -> Char
         label = escaped(f"{lane.kind} {lane.name}", LABEL) + (f" · {escaped(lane.file, LABEL)}" if several else "")
         labels.append(label if label not in labels else f"{label} ({len(labels) + 1})")
     placed = [(label, event) for label, lane in zip(labels, lanes, strict=True) for event in lane.events]
-    traces = [
-        _bars(CAUSE, [(label, event) for label, event in placed if event.kind == "cause"], RED, 0.62),
-        _bars(
-            LASTS,
-            [
-                (label, event)
-                for label, event in placed
-                if event.kind != "cause" and event.facts.get("for_ns", 0) > 0 and event.kind not in AGAIN
-            ],
-            QUIET,
-            0.34,
-        ),
-        *(
-            _marks(kind, [(label, event) for label, event in placed if KINDS.get(event.kind, EVENT) == kind])
-            for kind in STYLES
-        ),
-    ]
+    causes = [one for one in placed if one[1].kind == "cause"]
+    lasting = [one for one in placed if one[1].facts.get("for_ns", 0) > 0 and one[1].kind not in ("cause", *AGAIN)]
+    traces = [_bars(CAUSE, causes, RED, 0.62), _bars(LASTS, lasting, QUIET, 0.34)]
+    traces += [_marks(kind, [one for one in placed if KINDS.get(one[1].kind, EVENT) == kind]) for kind in STYLES]
     colours = (RED, QUIET, *(style["color"] for style in STYLES.values()))
     shown = [(trace, colour) for trace, colour in zip(traces, colours, strict=True) if trace["y"]]
     axis = {

@@ -273,11 +273,8 @@ class Files:
         self._waiting: list[bytes] = []
         before, after, folder = self.path.stem + "-", self.path.suffix, self.path.parent
         names = [each.name for each in folder.iterdir()] if folder.is_dir() else []
-        found = [
-            name.removeprefix(before).removesuffix(after)
-            for name in names
-            if name.startswith(before) and name.endswith(after)
-        ]
+        own = [name for name in names if name.startswith(before) and name.endswith(after)]
+        found = [name.removeprefix(before).removesuffix(after) for name in own]
         self._number = max((int(number) for number in found if number.isascii() and number.isdigit()), default=0)
         self._file: FileIO = self._open()
 

@@ -304,10 +304,8 @@ class Recording:
         """
         series, wanted = self._series.get(api.key, {}), features(asked, api.at("request", version), self.names)
         same = series.get(wanted)
-        others = sorted(
-            (one for one in series.values() if one is not same),
-            key=lambda one: -closeness(self._wanted(one, version), wanted),
-        )
+        others = [one for one in series.values() if one is not same]
+        others.sort(key=lambda one: -closeness(self._wanted(one, version), wanted))
         if same is None and not others:
             return None, []
         first = same.next() if same is not None else others.pop(0).next(passing=False)

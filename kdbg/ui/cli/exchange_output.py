@@ -46,14 +46,8 @@ class ExchangeOutput:
         render = self.view.exchange(self.look, names)
         pool: PoolSink | None = None
         # what has no bytes, where it was seen and what packets told cannot be handed on
-        here = (
-            here
-            or self.jobs == 1
-            or self.writer.live
-            or not isinstance(file.capture, Capture)
-            or isinstance(file.capture, Merged)
-        )
-        if not here:
+        is_plain = isinstance(file.capture, Capture) and not isinstance(file.capture, Merged)
+        if is_plain and self.jobs > 1 and not (here or self.writer.live):
             from .pool_sink import PoolSink  # which one process does without
 
             pool = PoolSink(self.runner, self.jobs, self.texts, render, names)

@@ -293,10 +293,8 @@ def finding_parts(kinds: Counter[str]) -> list[str]:
     unanswered = others.pop(Kind.NO_RESPONSE, 0)
     ordered = sorted(others.items(), key=lambda found: (-found[1], str(found[0])))
     listed = ", ".join(f"{kind} {many:,}" for kind, many in ordered)
-    return [
-        count(unanswered, "missing response"),
-        count(others.total(), "finding") + (f" ({listed})" if listed else ""),
-    ]
+    found = count(others.total(), "finding") + (f" ({listed})" if listed else "")
+    return [count(unanswered, "missing response"), found]
 
 
 def closing_parts(

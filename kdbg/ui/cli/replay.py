@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...budget import MEMORY
+from ...errors import CaptureError, ClientError
 from . import INTERRUPTED, REFUSED, UNDECODED, printable
 from .filters import filter_options, take_filters
 from .options import (
@@ -97,7 +99,6 @@ def replay_command(
     """
     from ...analysis.compare.answers import Judge
     from ...analysis.compare.value_mapping import Counterparts
-    from ...budget import MEMORY
     from ...live.client.mock import mock_cluster
     from ...live.replaying.plan import Plan, wanted
     from ...live.replaying.replay import Replay
@@ -165,7 +166,6 @@ class ReplayOutput:
         import asyncio
 
         from ...analysis.compare.answers import Verdict
-        from ...errors import ClientError
         from ...views.render.comparison import closing
 
         async def run() -> None:
@@ -218,8 +218,6 @@ def mock_command(
     """
     import asyncio
 
-    from ...budget import MEMORY
-    from ...errors import CaptureError
     from ...live.client.reach import server_context
     from ...live.client.settings import addresses
     from ...live.listeners import Listening

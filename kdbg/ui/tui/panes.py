@@ -110,16 +110,11 @@ class Fields(Pane):
         arrow = ("▸ " if branch.folded else "▾ ") if branch.below else "  "
         front = f"{'  ' * branch.depth}{arrow}"
         if branch.above is None:
-            return [
-                StyledText(front),
-                StyledText(branch.name, "heading"),
-                StyledText(f"  {branch.note}" * bool(branch.note), "dim"),
-            ]
+            note = StyledText(f"  {branch.note}" * bool(branch.note), "dim")
+            return [StyledText(front), StyledText(branch.name, "heading"), note]
         if not branch.name:
-            return [
-                StyledText(front),
-                StyledText(cut(branch.note, max(width - len(front), 8)), "bad" if "✗" in branch.note else "note"),
-            ]
+            text = cut(branch.note, max(width - len(front), 8))
+            return [StyledText(front), StyledText(text, "bad" if "✗" in branch.note else "note")]
         says = StyledText(next((one.leaf.says for one in branch.below if one.leaf is not None), ""), "dim")
         if branch.leaf is not None:
             says = StyledText(branch.leaf.says, "note" if branch.leaf.hidden else "")

@@ -100,11 +100,8 @@ def engine_of(
 
     keys = opened.secrets(filters.tls_keys) if isinstance(opened, Capture) else None
     ports, watch = filters.port or (), watch or watch_nothing
-    engine: Pairing = (
-        opened.engine(ports=ports, watch=watch, reads=reads, keys=keys)
-        if isinstance(opened, Merged)
-        else Engine(ports=ports, watch=watch, reads=reads, keys=keys)
-    )
+    make = opened.engine if isinstance(opened, Merged) else Engine
+    engine: Pairing = make(ports=ports, watch=watch, reads=reads, keys=keys)
     if not (timed or filters.timed):
         return engine
     from ...analysis.ledgers.latency import Timed
@@ -216,11 +213,8 @@ def grouped(files: Sequence[str], merge: bool | None) -> Sequence[str | Merged]:
     groups = [one for one in found if merge or not one.same]
     leaders = {captures[min(one.captures)]: one for one in groups}
     members = {captures[at] for one in groups for at in one.captures}
-    return [
-        Merged(captures, leaders[file]) if file in leaders else file
-        for file in files
-        if file in leaders or file not in members
-    ]
+    left = [file for file in files if file in leaders or file not in members]
+    return [Merged(captures, leaders[file]) if file in leaders else file for file in left]
 
 
 def merged(files: Sequence[str]) -> Merged:

@@ -340,11 +340,8 @@ def alone(takes: Sequence[Take], bare: Bare | None) -> bool:
 
 def input_line(take: Take, bare: Bare, look: Look) -> str:
     """Return what was taken: where it stands, in which form, how many bytes, and what is wrong with it."""
-    words = [
-        f"Taken from {bare.place(take.start)} to {bare.place(take.end)}",
-        take.form,
-        count(len(take.data), "byte"),
-    ]
+    where = f"Taken from {bare.place(take.start)} to {bare.place(take.end)}"
+    words = [where, take.form, count(len(take.data), "byte")]
     if take.cut:
         more = f", {take.more:,} more are missing" if take.more is not None else ""
         words.append(f"truncated there{more}")

@@ -139,11 +139,8 @@ def _words(data: bytes, read_as: str, limit: int | None) -> tuple[str, str] | No
 def _size(value: int, head: str, limit: int | None) -> tuple[str, str, bool]:
     """Return what a number is whose bytes are nothing but a size."""
     if limit is not None and limit < value <= MAX_FRAME:
-        return (
-            f"{head}: a size of {count(value, 'byte')} ({_parts(value)}), above the limit of {limit:,}",
-            _real(value),
-            True,
-        )
+        meaning = f"{head}: a size of {count(value, 'byte')} ({_parts(value)}), above the limit of {limit:,}"
+        return meaning, _real(value), True
     if value <= REFUSED:
         advice = _real(value) if _is_fetch(value) else ""
         parts = f" ({_parts(value)})" if value >= 1 << 10 else ""

@@ -120,13 +120,8 @@ def _composed() -> Iterator[WireType]:
     yield _one("VARINT_STRING", about, wire.VarintString, "trace")
     about = "The length as VARINT, then that many bytes. In records of magic 2."
     yield _one("VARINT_BYTES", about, wire.VarintBytes, b"\x01\x02")
-    yield _one(
-        "NULLABLE_VARINT_BYTES",
-        "As VARINT_BYTES, or null: a length of -1.",
-        wire.Nullable(wire.VarintBytes),
-        b"\x01",
-        None,
-    )
+    about = "As VARINT_BYTES, or null: a length of -1."
+    yield _one("NULLABLE_VARINT_BYTES", about, wire.Nullable(wire.VarintBytes), b"\x01", None)
 
 
 def type_named(name: str) -> WireType | None:

@@ -76,14 +76,10 @@ class View:
 
 
 def _tree(look: Look, topics: Topics) -> ExchangeView:
-    if look.only_errors:
-        from .tree.compact import FailuresView
+    if look.only_errors or look.compact or look.depth is not None:
+        from .tree.compact import CompactView, FailuresView
 
-        return FailuresView(look, topics)
-    if look.compact or look.depth is not None:
-        from .tree.compact import CompactView
-
-        return CompactView(look, topics)
+        return FailuresView(look, topics) if look.only_errors else CompactView(look, topics)
     from .tree.source import TreeView
 
     return TreeView(look, topics)

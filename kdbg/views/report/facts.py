@@ -254,10 +254,8 @@ def lag(ask: Ask, bins: Bins) -> Lag:
     _mark(series, now, bins.many, behind)
     largest = sorted(series.lines, key=lambda name: -max(value or 0 for value in series.lines[name]))[:MOST_SERIES]
     series.lines = {name: series.lines[name] for name in largest}
-    rows = sorted(
-        ((*place, *numbers) for place, numbers in last.items()),
-        key=lambda row: (-row[-1], str(row[0]), str(row[1]), row[2]),
-    )
+    rows: list[Any] = [(*place, *numbers) for place, numbers in last.items()]
+    rows.sort(key=lambda row: (-row[-1], str(row[0]), str(row[1]), row[2]))
     listing = Listing(rows[:MOST_ROWS], max(len(rows) - MOST_ROWS, 0))
     return Lag(series, listing, changes if many <= MOST_CHANGES else None)
 

@@ -61,10 +61,6 @@ def batch(cells: Cells, table: str) -> pa.RecordBatch:
 def _array(column: list[Any], type: pa.DataType) -> pa.Array:
     """Return a column as Arrow has it; of lists, nearly all are empty in most tables."""
     if pa.types.is_list(type) and not any(column) and None not in column:
-        return pa.ListArray.from_buffers(
-            type,
-            len(column),
-            [None, pa.py_buffer(bytes(4 * len(column) + 4))],
-            children=[pa.array([], type.value_type)],
-        )
+        offsets, no_items = pa.py_buffer(bytes(4 * len(column) + 4)), pa.array([], type.value_type)
+        return pa.ListArray.from_buffers(type, len(column), [None, offsets], children=[no_items])
     return pa.array(column, type)

@@ -304,6 +304,7 @@ def event_rows(
     ids = [text(member.get("member_id")) or "" for member in joined] if joined else None
     whole = request.get("members") or (request,)
     for who, error in zip(whole, _errors(answer, len(whole)), strict=True):
+        is_leader = response.get("leader") == response.get("member_id")
         yield (
             (
                 event,
@@ -314,9 +315,7 @@ def event_rows(
                 integer(asked if error or told is None else told),
                 text(response.get("protocol_type") or request.get("protocol_type")),
                 text(response.get("protocol_name") or request.get("protocol_name")),
-                response.get("leader") == response.get("member_id")
-                if api == "JoinGroup" and not error and response
-                else None,
+                is_leader if api == "JoinGroup" and not error and response else None,
                 len(joined) if joined else None,
                 text(who.get("reason")),
                 error,

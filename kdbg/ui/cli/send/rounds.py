@@ -152,10 +152,8 @@ class Stats:
         """Yield all figures as rows of text: (heading, words)."""
         per = 1 / self.seconds if self.seconds else 0.0
         out, back = (f"{size * per / 1e6:,.2f} MB/s" for size in (self.sent, self.received))
-        yield (
-            "throughput",
-            f"{count(round(self.count * per), 'request')}/s · {out} out · {back} back · {self.seconds:.3g} s",
-        )
+        rate = f"{count(round(self.count * per), 'request')}/s"
+        yield "throughput", f"{rate} · {out} out · {back} back · {self.seconds:.3g} s"
         if self.latencies:
             spread = [f"p{percent} {latency(self.percentile(percent))}" for percent in PERCENTILES]
             yield "latency", " · ".join([*spread, f"max {latency(self.percentile(100))}"])
@@ -193,11 +191,8 @@ class VersionTried(NamedTuple):
         exchange = self.exchange
         if exchange is None or exchange.request is None:
             return None, None, None
-        return (
-            exchange.request.size,
-            exchange.response.size if exchange.response is not None else None,
-            exchange.latency,
-        )
+        response = exchange.response
+        return exchange.request.size, response.size if response is not None else None, exchange.latency
 
 
 class Sweep:

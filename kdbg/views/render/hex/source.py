@@ -211,11 +211,9 @@ class Rows(TextSource):
             text = f"{self.named('octets', self.texts.octets(node))}(data, pos, pos + {length})"
         self.line(depth + 1, f"{meaning} = {text}")
         self.line(depth + 1, f"pos += {length}")
-        type = (
-            self.text_of(self.texts.type_and_note(node), length)
-            if self.texts.grid.room >= NOTED
-            else repr(node.bnf.encode())
-        )
+        type = repr(node.bnf.encode())
+        if self.texts.grid.room >= NOTED:
+            type = self.text_of(self.texts.type_and_note(node), length)
         self.row(place, type, meaning)
 
     # What has more inside

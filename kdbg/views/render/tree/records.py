@@ -73,12 +73,9 @@ class RecordTree:
         elif "magic" in entry:
             self.message(entry, f"{head}  message", below)
         else:
-            name = "partial" if "partial" in entry else "raw"
-            much = (
-                f", {entry['bytes']:,} of {amounts.count(entry['of'], 'byte')} of the record set"
-                if "of" in entry
-                else ""
-            )
+            name, much = "partial" if "partial" in entry else "raw", ""
+            if "of" in entry:
+                much = f", {entry['bytes']:,} of {amounts.count(entry['of'], 'byte')} of the record set"
             self.tree.lines.append(f"{head}  {self.piece(name, entry[name], much)}")
 
     def piece(self, name: str, data: bytes, much: str = "") -> str:

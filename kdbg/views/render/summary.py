@@ -1,15 +1,14 @@
 """An exchange on one line: number, time, connection, API, sizes, latency, and what it was about.
 
 Where there is room, client id, broker and client have columns too. On a terminal the last column is cut to the width,
-but never what went wrong: where that has no room, it has a line of its own. In a pipe nothing is cut. Partitions are
-sorted, and neighbours joined: `orders/0-7,9`.
+but never what went wrong: where that has no room, it has a line of its own. In a pipe nothing is cut.
 
 `SAID` is the table of APIs: which fields of the request and of the response are told of, beside topics and groups.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
@@ -22,7 +21,7 @@ from ...protocol.findings import Finding
 from ...protocol.findings.amounts import count
 from ...protocol.grammars.errors import error_name
 from ...protocol.wire import Api
-from ...protocol.wire.readings.outline import Outline
+from ...protocol.wire.readings.outline import Outline, Topics
 from .findings import mark, style
 from .style import Look
 from .values import MOST_KEPT, Clock, cells, cut, escape
@@ -94,7 +93,6 @@ def _each(word: str, names: Iterable[str | None]) -> list[str]:
     return [f"{word} {escape(name)}" for name in names if name]
 
 
-Topics: TypeAlias = Mapping[UUID, str]
 Places: TypeAlias = "dict[str, dict[int, None]]"
 """Partitions by their topics; none where the topic as a whole is meant."""
 FEW_TOPICS, FEW_RANGES = 3, 4
@@ -177,7 +175,7 @@ def _gathered(
 
 
 def _named(places: Places, whole: bool) -> list[str]:
-    """Return `topic/partitions` for each topic, or for the first few and how many more there are."""
+    """Return `orders/0-7,9` for each topic, or for the first few and how many more there are."""
     most = len(places) if whole else FEW_TOPICS
     words = []
     for name in list(places)[:most]:

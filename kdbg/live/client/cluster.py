@@ -19,23 +19,10 @@ from ...exchanges.messages.guide_names import guide_names
 from ...protocol import grammars
 from ...protocol.grammars.errors import describe
 from ...protocol.wire import Api
+from . import routes
 from .bodies import by_id, filled, fitting, unnamed, waits
 from .connection import Connection, Seen, Tap
 from .pool import Pool, Trace
-from .routes import (
-    KEY_TYPES,
-    LEADER,
-    METADATA,
-    Route,
-    Versions,
-    choose,
-    curable,
-    is_controller,
-    partitions_of,
-    route,
-    serves,
-    spoken,
-)
 from .settings import Address, Settings, addresses, show
 
 PRODUCE, FIND_COORDINATOR, DESCRIBE_CLUSTER = 0, 10, 60
@@ -120,7 +107,7 @@ class Cluster:
                 failed = error.address
                 self.bootstrap.sort(key=lambda broker: show(broker) == failed)
             else:
-                code = curable(exchange)
+                code = routes.curable(exchange)
                 final = code is None or self.direct or not pause
                 if final or self._scattered(wanted, self._shown(wanted, body or {}, version)):
                     return exchange
@@ -138,8 +125,8 @@ class Cluster:
             return await self._answer(await self.pool.connect(address), api, version, written, timeout)
         connection = await self.pool.asked(address)
         told = connection.versions or {}
-        version = choose(api, told, versions)
-        if not spoken(told, api, version):
+        version = routes.choose(api, told, versions)
+        if not routes.spoken(told, api, version):
             supported = api.name + (" v{} to v{}".format(*told[api.key]) if api.key in told else "")
             does = "supports" if api.key in told else "does not support"
             self.pool.note_once(f"broker {show(address)} {does} {supported}; sending v{version} anyway")
@@ -193,7 +180,7 @@ class Cluster:
         With `offered`, where that broker does not offer the API, it is that of a bootstrap broker that does, if any.
         """
         shown = self._shown(api, body, version)
-        where = Route("any") if self.direct else route(api, shown)
+        where = routes.Route("any") if self.direct else routes.route(api, shown)
         address = await self.belonging(where, create=api.key == PRODUCE)
         if where.kind == "leader" and self._scattered(api, shown):
             text = f"the partitions have different leaders; sending only to {show(address)}, the leader of the first"
@@ -209,18 +196,18 @@ class Cluster:
 
     def _scattered(self, api: Api, shown: Mapping[str, Any]) -> bool:
         """Return whether a request's partitions are known to have several leaders: no broker can serve them all."""
-        if self.direct or api.key not in LEADER:
+        if self.direct or api.key not in routes.LEADER:
             return False
-        leaders = {self._leading(topic, partition) for topic, partition in partitions_of(api, shown)}
+        leaders = {self._leading(topic, partition) for topic, partition in routes.partitions_of(api, shown)}
         return len(leaders - {None}) > 1
 
-    async def belonging(self, where: Route, *, create: bool = False) -> Address:
+    async def belonging(self, where: routes.Route, *, create: bool = False) -> Address:
         """Return the address of the broker that a route leads to; `create` lets brokers create its topic."""
         if where.kind == "leader":
             if where.subject not in self.leaders:
                 await self.refresh(where.subject[0], create=create)
             return self._leading(*where.subject) or await self.any()
-        if where.kind in KEY_TYPES:
+        if where.kind in routes.KEY_TYPES:
             return await self.coordinator(where.kind, where.subject)
         if where.kind == "controller":
             return await self._controller_address()
@@ -273,7 +260,7 @@ class Cluster:
         problem = f"no broker is reachable (last error: {failed[-1].problem})"
         raise CannotConnect(", ".join(map(show, self.bootstrap)), problem, failed[-1].remedy)
 
-    async def versions(self, address: Address) -> Versions:
+    async def versions(self, address: Address) -> routes.Versions:
         """Return what a broker understands: API key -> (lowest, highest). Empty for brokers before 0.10."""
         return (await self.pool.asked(address)).versions or {}
 
@@ -284,14 +271,14 @@ class Cluster:
         left to say so itself.
         """
         told = await self.versions(address)
-        if serves(told, api):
+        if routes.serves(told, api):
             return address
         for other in self.bootstrap if not self.direct else ():
             with suppress(CannotConnect, TimedOut, Closed, WrongAnswer):
-                if other != address and serves(await self.versions(other), api):
+                if other != address and routes.serves(await self.versions(other), api):
                     self.trace(f"broker {show(address)} does not support {api.name}, broker {show(other)} does")
                     return other
-        if not is_controller(told):
+        if not routes.is_controller(told):
             return address
         first = [key for key in OFTEN if key in told]
         names = [grammars.name_of(key) or f"API {key}" for key in [*first, *sorted(told.keys() - set(first))]]
@@ -303,7 +290,7 @@ class Cluster:
     async def _ask(self, address: Address, api: Api, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return the body of the answer to a request of the client's own, of which each version takes its fields."""
         connection = await self.pool.asked(address)
-        version = choose(api, connection.versions or {})
+        version = routes.choose(api, connection.versions or {})
         return await connection.ask(api, version, fitting(api, version, body))
 
     async def _controller_address(self) -> Address:
@@ -315,9 +302,9 @@ class Cluster:
         if self.controller is None:
             asked = await self.any()
             told = await self.versions(asked)
-            if not is_controller(told):
+            if not routes.is_controller(told):
                 await self.refresh()
-            elif serves(told, api):
+            elif routes.serves(told, api):
                 self.trace(f"requesting the controllers from broker {show(asked)}")
                 described = await self._ask(asked, api, {"endpoint_type": CONTROLLERS})
                 for node in described.get("brokers") or ():
@@ -334,7 +321,7 @@ class Cluster:
             return self.coordinators[kind, name]
         api = grammars.by_key(FIND_COORDINATOR)
         asked = await self.serving(api, await self.any())
-        body = {"key": name, "key_type": KEY_TYPES[kind], "coordinator_keys": [name]}
+        body = {"key": name, "key_type": routes.KEY_TYPES[kind], "coordinator_keys": [name]}
         self.trace(f"requesting the coordinator of {kind} {name!r} from broker {show(asked)}")
         answer = await self._ask(asked, api, body)
         found = (answer.get("coordinators") or [answer])[0]
@@ -349,7 +336,7 @@ class Cluster:
 
         `create` lets a broker that makes topics by itself make this one; before Metadata v4 nothing keeps it from that.
         """
-        asked = await self.serving(grammars.by_key(METADATA), await self.any())
+        asked = await self.serving(grammars.by_key(routes.METADATA), await self.any())
         if not isinstance(topic, UUID) or await self._knows_ids(asked):
             await self._describe(asked, [topic] if topic else [], create=create)
 
@@ -367,16 +354,16 @@ class Cluster:
 
     async def _knows_ids(self, broker: Address) -> bool:
         """Return whether a broker can be asked for topics by their ids."""
-        api = grammars.by_key(METADATA)
+        api = grammars.by_key(routes.METADATA)
         known = await self.versions(broker)
-        return serves(known, api) and choose(api, known) >= TOPIC_IDS_SINCE
+        return routes.serves(known, api) and routes.choose(api, known) >= TOPIC_IDS_SINCE
 
     async def _describe(self, asked: Address, topics: list[Any], *, create: bool = False) -> None:
         """Ask a broker for the metadata of topics, each a name or an id, and remember it."""
         self.trace(f"requesting metadata from broker {show(asked)}")
         named = [{"name": one} if isinstance(one, str) else {"topic_id": one, "name": None} for one in topics]
         body = {"topics": named, "allow_auto_topic_creation": create}
-        metadata = await self._ask(asked, grammars.by_key(METADATA), body)
+        metadata = await self._ask(asked, grammars.by_key(routes.METADATA), body)
         for broker in metadata.get("brokers") or ():
             self.brokers[broker["node_id"]] = (broker["host"], broker["port"])
         self.controller = metadata.get("controller_id", self.controller)

@@ -29,6 +29,7 @@ from ...protocol.wire.readings.compiled import UNREADABLE
 from ...protocol.wire.readings.endpoints import Change, with_endpoints
 from ...protocol.wire.readings.outline import PartitionOutline
 from ..actions import refusal, skeleton, with_error
+from . import responses
 from .recording import API_VERSIONS, FETCH, Recording
 from .rejections import (
     INVALID_TOPIC,
@@ -40,21 +41,6 @@ from .rejections import (
     read_request,
     rejections,
     text_beside,
-)
-from .responses import (
-    FILLED,
-    LIST_OFFSETS,
-    OFFSET_FETCH,
-    RequestedTopics,
-    as_rejected,
-    assemble,
-    base,
-    commits,
-    echoed,
-    for_member,
-    has_errors,
-    keyed,
-    with_partition_errors,
 )
 
 UNSUPPORTED_VERSION, UNKNOWN_TOPIC, UNKNOWN_TOPIC_ID, SESSION_NOT_FOUND = 35, 3, 100, 70
@@ -137,14 +123,14 @@ class Answers:
         body, seconds = self._body(request)
         if silent:
             self.answered += 1
-            return HANG_UP if body is not None and has_errors(api, version, body) else Reply()
+            return HANG_UP if body is not None and responses.has_errors(api, version, body) else Reply()
         if body is None:  # the capture has no answer: an error code, where the answer has room for one
             reply = self._refused(header, request.half, UNSUPPORTED_VERSION)
             end = "closed the connection" if reply is HANG_UP else "responded with UNSUPPORTED_VERSION"
             self.refuse(f"no recorded response for {api.name} v{version}; {end}")
             self.answered -= reply is not HANG_UP
             return reply
-        with_partition_errors(body, {one.place: one.end for one in found if isinstance(one.end, int)})
+        responses.with_partition_errors(body, {one.place: one.end for one in found if isinstance(one.end, int)})
         return self._reply(header, version, body, seconds)
 
     def _offers(self, api: Api, version: int) -> bool:
@@ -171,7 +157,7 @@ class Answers:
         if due is not None and not sources:
             return None, 0.0
         before, asked, names = due.asked if due is not None else {}, message.body, self.recording.names
-        sources = sources or [base(api.key, asked)]
+        sources = sources or [responses.base(api.key, asked)]
         outline = request.half.outline()
         rows = list[PartitionOutline]()
         for row in outline[0] if outline is not None else ():
@@ -180,13 +166,14 @@ class Answers:
             rows.append(row)
         every = asked.get("topics", ()) is None and before.get("topics", ()) is not None
         fill = partial(self._fill, api)
-        requested = RequestedTopics(rows, names, every, fill)
-        body = assemble(api.at("response", version), skeleton(api, version, rows), sources, requested)
-        if api.key == LIST_OFFSETS:
+        requested = responses.RequestedTopics(rows, names, every, fill)
+        body = responses.assemble(api.at("response", version), skeleton(api, version, rows), sources, requested)
+        if api.key == responses.LIST_OFFSETS:
             self._place(body, before, asked)
-        body = echoed(body, before, asked)
-        body = commits(body, asked, sources, names) if api.key == OFFSET_FETCH else for_member(api, body, asked)
-        return body, 0.0
+        body = responses.echoed(body, before, asked)
+        if api.key == responses.OFFSET_FETCH:
+            return responses.commits(body, asked, sources, names), 0.0
+        return responses.for_member(api, body, asked), 0.0
 
     def _place(self, body: dict[str, Any], recorded: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
         """Put the earliest and the latest offsets into a ListOffsets response where the recorded request had others."""
@@ -210,19 +197,19 @@ class Answers:
 
         Nothing is committed there, and nothing was produced.
         """
-        for field in struct.members if api.key in FILLED else ():
-            below = inside(field.node) if keyed(field.node) == "partition" else None
+        for field in struct.members if api.key in responses.FILLED else ():
+            below = inside(field.node) if responses.keyed(field.node) == "partition" else None
             if below is not None:
                 for part in item.get(field.name) or ():
                     self._fill(api, below, part, topic)
         number = next((item[field.name] for field in struct.members if field.node.kind == "partition"), None)
-        if api.key in FILLED and self.recording.has(topic, number):
+        if api.key in responses.FILLED and self.recording.has(topic, number):
             item.update({name: value for name, value in EMPTY.items() if name in item})
             return
         by_id = "topic_id" in item and not item.get("name") and not item.get("topic")
         invalid = "is_internal" in struct.keys and not by_id and not is_topic(item.get("name") or "")
         with_error(struct, item, UNKNOWN_TOPIC_ID if by_id else INVALID_TOPIC if invalid else UNKNOWN_TOPIC)
-        item.update(as_rejected(item))
+        item.update(responses.as_rejected(item))
 
     def _fetched(self, message: Message) -> tuple[dict[str, Any] | None, float]:
         """Return what a fetch brings; one that brings nothing waits as long as it may. No sessions are kept."""
@@ -288,7 +275,7 @@ class Answers:
     def _refused(self, header: RequestHeader, half: CapturedMessage, code: int) -> Reply:
         """Return the response that rejects a request; the connection is closed where it has no room for a code."""
         body = refusal(header.api, header.version, half, code)
-        return self._reply(header, header.version, as_rejected(body)) if body is not None else HANG_UP
+        return self._reply(header, header.version, responses.as_rejected(body)) if body is not None else HANG_UP
 
     def garbage(self, data: bytes, *, waits: bool = False) -> None:
         """Tell of bytes that are not a request, their size included; `waits` says that a broker waits for more."""

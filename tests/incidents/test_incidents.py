@@ -20,7 +20,7 @@ from .scenarios import INCIDENTS, TABLES
 from .shown import missing, packets
 
 STORED = {line["name"]: line for line in truth(CAPTURES)}
-LARGEST, ALL = 150_000, 4_000_000
+LARGEST, ALL = 150_000, 5_000_000
 ANEW = ("plaintext-java-to-tls", "sequence-gap", "network-delay")
 BEYOND_WORDS = {
     **dict.fromkeys(("untrusted-certificate-python", "untrusted-certificate-librdkafka", "untrusted-certificate-java",
@@ -40,7 +40,7 @@ BEYOND_WORDS = {
     "clock-of-a-host-is-slow": "a matter of times that differ",
     **dict.fromkeys(("commit-of-the-last-record", "no-offset-and-no-reset-java", "no-offset-and-no-reset-librdkafka",
                      "pattern-fits-no-topic", "partitions-that-nobody-reads", "consumer-never-commits",
-                     "clients-never-closed", "share-records-released-for-ever"), "a matter of what does not come"),
+                     "share-records-released-for-ever"), "a matter of what does not come"),
     **dict.fromkeys(("request-in-two-pieces", "thin-line-librdkafka", "thin-line-java", "idle-connections-forgotten",
                      "packets-overtake-one-another", "request-without-tagged-fields"), "a matter of when packets come"),
 }  # fmt: skip

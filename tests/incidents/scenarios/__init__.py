@@ -9,12 +9,17 @@ from . import (
     certificates,
     committing,
     consuming,
+    dead_brokers,
     elsewhere,
     fetching,
     groups,
+    habits,
     healthy,
     healthy_groups,
+    healthy_jobs,
+    membership,
     network,
+    pending,
     permissions,
     producing,
     records,
@@ -25,6 +30,7 @@ from . import (
 
 TABLES = (
     addresses, security, producing, groups, committing, consuming, fetching, transactions, network, elsewhere, healthy,
-    healthy_groups, unreachable, certificates, permissions, administration, records,
+    healthy_groups, healthy_jobs, unreachable, certificates, permissions, administration, records, membership, pending,
+    habits, dead_brokers,
 )  # fmt: skip
 INCIDENTS: dict[str, Incident] = {one.name: one for table in TABLES for one in table.INCIDENTS}

@@ -167,13 +167,13 @@ INCIDENTS = (
         partial(sasl_to_plaintext_in_javascript, address=SASL),
     ),
     Incident(
-        "oauth-token-expired-kafka-python", "oauth-token-expired", "guarded", token,
+        "oauth-token-expired-kafka-python", "sasl-wrong-credentials", "guarded", token,
         {"client_id": "claims-api", "broker": TOKENS},
         (Shown("SaslAuthenticate", "SASL_AUTHENTICATION_FAILED", client_id="claims-api"),),
         "fetch a new token before the old one ends", partial(token, seconds=3600),
     ),
     Incident(
-        "oauth-token-expired-librdkafka", "oauth-token-expired", "guarded", token_in_librdkafka,
+        "oauth-token-expired-librdkafka", "sasl-wrong-credentials", "guarded", token_in_librdkafka,
         {"client_id": "claims-feed", "broker": TOKENS},
         (Shown("SaslAuthenticate", "SASL_AUTHENTICATION_FAILED", client_id="claims-feed"),),
         "fetch a new token before the old one ends", partial(token_in_librdkafka, seconds=3600),
@@ -198,7 +198,7 @@ INCIDENTS = (
         partial(as_bob, client="acl-audit", work=list_acls, user="alice"),
     ),
     Incident(
-        "idempotent-write-not-allowed", "idempotent-write-denied", "guarded", write_idempotently,
+        "idempotent-write-not-allowed", "cluster-authorization-failed", "guarded", write_idempotently,
         {"client_id": "payout-job", "user": "bob"},
         (Shown("InitProducerId", "CLUSTER_AUTHORIZATION_FAILED", client_id="payout-job"),),
         "an ACL for User:bob: Write on the topic", partial(write_idempotently, idempotent=False),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -10,6 +11,7 @@ from ..brokers.releases import release
 from ..brokers.security import MODULE, PASSWORD, USER
 from ..brokers.settings import CONTROLLER, PLAINTEXT
 from .certificates import AUTHORITY, BROKER, BROKER_ELSEWHERE, BROKER_EXPIRED, HOST, pem
+from .foreign import HOME
 
 CONTROLLER_PORT = 9990
 SSL, SASL_PLAINTEXT, SASL_SSL, SASL_SHORT = "SSL", "SASL_PLAINTEXT", "SASL_SSL", "SASL_SHORT"
@@ -35,7 +37,9 @@ ANYWHERE = "0.0.0.0"
 FRESH = "fresh"
 """The cluster that nobody has used before an incident does."""
 LONELY = "lonely"
-COLD = (FRESH, LONELY)
+LOG_DIRS = (HOME / "disk-1", HOME / "disk-2")
+DISKS = "disks"
+COLD = (FRESH, LONELY, DISKS)
 """Clusters whose topics for offsets and transactions are not made before an incident."""
 
 
@@ -55,6 +59,8 @@ class Wanted:
     def made(self) -> Cluster:
         """The cluster, not yet started."""
         kafka = release(self.release)
+        for disk in LOG_DIRS:
+            shutil.rmtree(disk, ignore_errors=True)
         names = {PLAINTEXT: 9092} | ({SSL: 9093, SASL_PLAINTEXT: 9094, SASL_SSL: 9095} if self.secure else {})
         ports = names | ({} if kafka.zookeeper else {CONTROLLER: CONTROLLER_PORT})
         nodes = len(self.hosts)
@@ -99,13 +105,15 @@ def _logins() -> dict[str, str]:
 def _guarded() -> dict[str, str]:
     """Listeners that differ in their certificates and in what they take; who logs in; delegation tokens."""
     ports = {PLAINTEXT: 9092, SSL: 9093, SASL_PLAINTEXT: 9094, "MUTUAL": 9101, "EXPIRED": 9102, "ELSEWHERE": 9103,
-             "NEWEST": 9104, "CIPHER": 9105, "TOKENS": 9106}  # fmt: skip
+             "NEWEST": 9104, "CIPHER": 9105, "TOKENS": 9106,
+             "TOLD_PLAINTEXT": 9107}  # fmt: skip
     protocols = dict.fromkeys(ports, SSL) | {name: name for name in (PLAINTEXT, SASL_PLAINTEXT)}
     protocols |= {"TOKENS": SASL_PLAINTEXT, CONTROLLER: PLAINTEXT}
-    told = ",".join(f"{name}://{HOST}:{port}" for name, port in ports.items())
+    bound = ",".join(f"{name}://{HOST}:{port}" for name, port in ports.items())
+    told = bound.replace(f":{ports['TOLD_PLAINTEXT']}", f":{ports[PLAINTEXT]}")
     module = f"{MODULE}.oauthbearer.OAuthBearerLoginModule required;"
     return {
-        "listeners": f"{told},{CONTROLLER}://{HOST}:{CONTROLLER_PORT}",
+        "listeners": f"{bound},{CONTROLLER}://{HOST}:{CONTROLLER_PORT}",
         "advertised.listeners": told,
         "listener.security.protocol.map": ",".join(f"{name}:{protocol}" for name, protocol in protocols.items()),
         "ssl.keystore.type": "PEM", "ssl.keystore.location": str(pem(BROKER)),
@@ -148,6 +156,9 @@ CLUSTERS: dict[str, Wanted] = {
         "offsets.topic.replication.factor": "3", "transaction.state.log.replication.factor": "3",
         "transaction.state.log.min.isr": "2", "delete.topic.enable": "false",
     }),
+    DISKS: Wanted("4", ("127.0.0.91",), settings={
+        "log.dirs": ",".join(map(str, LOG_DIRS)), "metadata.log.dir": str(LOG_DIRS[0]),
+    }),
     "narrow": Wanted("4", ("127.0.0.81",), settings={
         "auto.create.topics.enable": "false", "group.max.size": "2",
         "group.max.session.timeout.ms": "30000", "group.consumer.migration.policy": "disabled",
@@ -158,4 +169,4 @@ CLUSTERS: dict[str, Wanted] = {
 }  # fmt: skip
 """`one` has every listener; `three` replicates; `strict` makes no topics, keeps no fetch sessions, and takes
 no more than 200,000 bytes at a time; `old` is of before KRaft; `lonely` is one broker that wants three replicas of its
-own topics, and deletes none; `narrow` has low limits for groups and transactions."""
+own topics, and deletes none; `disks` has two log directories; `narrow` has low limits for groups and transactions."""

@@ -101,6 +101,18 @@ NO_RULE_YET: Final[dict[str, str]] = {
     "idle-flow-dropped": "a firewall forgets idle connections and drops their packets",
     "packet-reordering": "packets overtake one another",
     "broker-down": "a broker is gone, and its clients try to reach it again and again",
+    "invalid-replica-assignment": "a partition is to move to a broker that the cluster does not have",
+    "group-unknown": "a group to be deleted is not there",
+    "scram-user-unknown": "a user to be deleted is not there",
+    "invalid-regular-expression": "the broker cannot compile the pattern of a subscription",
+    "group-type-mismatch": "a share consumer has the id of a consumer group",
+    "receive-window-too-small": "a small receive buffer limits what a round trip carries",
+    "advertised-listener-wrong-protocol": "a TLS listener advertises the port of a plaintext listener",
+    "fetch-min-bytes-too-large": "records wait at the broker until a fetch has enough of them",
+    "rebalance-blocked": "a group waits for a member that does not poll",
+    "assignment-skewed": "the assignor gives one member all partitions",
+    "broker-cpu-throttled": "a broker gets the CPU for a part of the time only",
+    "log-directory-failed": "a log directory of a broker fails",
     "controller-quorum-lost": "too few controllers are left to change metadata",
 }
 """Causes that are staged before kdbg has a rule for them, and what happens. A rule's code goes to OURS."""

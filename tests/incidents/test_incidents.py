@@ -42,7 +42,9 @@ BEYOND_WORDS = {
                      "pattern-fits-no-topic", "partitions-that-nobody-reads", "consumer-never-commits",
                      "share-records-released-for-ever"), "a matter of what does not come"),
     **dict.fromkeys(("request-in-two-pieces", "thin-line-librdkafka", "thin-line-java", "idle-connections-forgotten",
-                     "packets-overtake-one-another", "request-without-tagged-fields"), "a matter of when packets come"),
+                     "packets-overtake-one-another", "request-without-tagged-fields", "receive-buffer-too-small"),
+                    "a matter of when packets come"),
+    "one-member-gets-all-topics": "a matter of what an assignment leaves out",
 }  # fmt: skip
 """Incidents whose failure is more than one exchange or packet tells, and why."""
 TIMEOUT = 300

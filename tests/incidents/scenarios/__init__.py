@@ -10,6 +10,7 @@ from . import (
     committing,
     consuming,
     dead_brokers,
+    delays,
     elsewhere,
     fetching,
     groups,
@@ -17,12 +18,14 @@ from . import (
     healthy,
     healthy_groups,
     healthy_jobs,
+    healthy_starts,
     membership,
     network,
     pending,
     permissions,
     producing,
     records,
+    refusals,
     security,
     transactions,
     unreachable,
@@ -30,7 +33,7 @@ from . import (
 
 TABLES = (
     addresses, security, producing, groups, committing, consuming, fetching, transactions, network, elsewhere, healthy,
-    healthy_groups, healthy_jobs, unreachable, certificates, permissions, administration, records, membership, pending,
-    habits, dead_brokers,
+    healthy_groups, healthy_jobs, healthy_starts, unreachable, certificates, permissions, administration, refusals,
+    records, membership, pending, habits, delays, dead_brokers,
 )  # fmt: skip
 INCIDENTS: dict[str, Incident] = {one.name: one for table in TABLES for one in table.INCIDENTS}

@@ -14,9 +14,10 @@ from ..foreign import java_client
 from ..incident import Bytes, Incident, Packets
 from ..stage import Stage, ended
 
-PORTS = {"SSL": 9093, "MUTUAL": 9101, "EXPIRED": 9102, "ELSEWHERE": 9103, "NEWEST": 9104, "CIPHER": 9105}
+PORTS = {"SSL": 9093, "MUTUAL": 9101, "EXPIRED": 9102, "ELSEWHERE": 9103, "NEWEST": 9104, "CIPHER": 9105,
+         "TOLD_PLAINTEXT": 9107}  # fmt: skip
 AT = {name: f"{HOST}:{port}" for name, port in PORTS.items()}
-BOX = f"{MIDDLE[0]}:{MIDDLE[1]}"
+PLAIN, BOX = f"{HOST}:9092", f"{MIDDLE[0]}:{MIDDLE[1]}"
 SECONDS = 4.0
 
 
@@ -179,6 +180,19 @@ INCIDENTS = (
                 ssl_cipher_suites="TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"),
         WHO | {"broker": AT["CIPHER"]}, (Bytes(ALERT + b"\x28"),), "ssl.cipher.suites on one of the sides",
         partial(java, listener="CIPHER", client="tax-export"),
+    ),
+    Incident(
+        "advertised-plaintext-port-librdkafka", "advertised-listener-wrong-protocol", "guarded",
+        partial(librdkafka, listener="TOLD_PLAINTEXT", client="label-safe"),
+        WHO | {"broker": [AT["TOLD_PLAINTEXT"], PLAIN]},
+        (Packets("P", port=9107, at_least=4), Packets("F", port=9092, at_least=2)),
+        "advertised.listeners: the port of the listener", partial(librdkafka, listener="SSL", client="label-safe"),
+    ),
+    Incident(
+        "advertised-plaintext-port-java", "advertised-listener-wrong-protocol", "guarded",
+        partial(java, listener="TOLD_PLAINTEXT", client="tax-export"), WHO | {"broker": [AT["TOLD_PLAINTEXT"], PLAIN]},
+        (Packets("P", port=9107, at_least=4), Packets("F", port=9092)),
+        "advertised.listeners: the port of the listener", partial(java, listener="SSL", client="tax-export"),
     ),
     Incident(
         "server-name-unknown-to-proxy", "tls-server-name-refused", "guarded", refused_name, WHO | {"broker": BOX},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from contextlib import suppress
 from functools import partial
@@ -9,13 +10,15 @@ from functools import partial
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import NewTopic
 
+from ..clusters import DISKS, LOG_DIRS
 from ..foreign import java_client
 from ..incident import Incident, Packets, Shown
 from ..stage import PATIENCE, Stage, ended
-from .administration import script
+from .administration import script, tried
 from .groups import SHORT, alive, polled
 
 FIRST, SECOND, THIRD = "127.0.0.21:9092", "127.0.0.22:9092", "127.0.0.23:9092"
+DISK = "127.0.0.91:9092"
 CLIENTS = "tcp and not port 9990 and host 127.0.0.1"
 """What clients send and receive; the brokers' own requests are left out."""
 
@@ -72,6 +75,24 @@ def quorum_lost(stage: Stage, down: bool = True) -> None:
             polled(seconds=0.3)
 
 
+def disk_lost(stage: Stage) -> None:
+    """One of a broker's two log directories goes away, as with a volume that is unmounted."""
+    admin = script("setup", DISK)
+    names = [f"meter-{number}" for number in range(4)]
+    tried(admin.create_topics([NewTopic(name, 1, 1, config={"segment.ms": "500"}) for name in names]))
+    time.sleep(2)
+    (name, *_) = [name for name in names if (LOG_DIRS[1] / f"{name}-0").is_dir()]
+    with stage.recording(), stage.producer("meter-hub", linger_ms=0, retry_backoff_ms=300) as writer:
+        for number in range(24):
+            if number == 6:
+                stage.fails_now()
+                shutil.rmtree(LOG_DIRS[1])
+            writer.produce(name, f"reading {number}")
+            writer.poll(0)
+            time.sleep(0.3)
+        writer.flush(3)
+
+
 INCIDENTS = (
     Incident(
         "broker-killed-librdkafka", "broker-down", "three", one_killed, {"broker": SECOND},
@@ -82,6 +103,10 @@ INCIDENTS = (
         "broker-killed-java", "broker-down", "three", one_killed_under_java, {"broker": SECOND},
         (Packets("R", address="127.0.0.22", at_least=3), Shown("Produce", client_id="bill-run", at_least=10)),
         "start the broker again", partial(one_killed_under_java, down=False),
+    ),
+    Incident(
+        "log-directory-lost", "log-directory-failed", DISKS, disk_lost, {"client_id": "meter-hub", "broker": DISK},
+        (Shown("Produce", "KAFKA_STORAGE_ERROR", client_id="meter-hub"),), "bring the volume back, restart the broker",
     ),
     Incident(
         "controllers-without-majority", "controller-quorum-lost", "three", quorum_lost,

@@ -129,7 +129,7 @@ def slow(
 
 def unanswered(api: int = 3, version: int = 9, number: int = 1, at: int = 0, size: int = 40, missing: int = 0) -> Any:
     """A request without a response."""
-    return Unanswered(mark(number, at), api, version, size, missing)
+    return Unanswered(mark(number, at), api, version, size, missing, 0)
 
 
 def happened(group: Group, kind: str, member: str = "m1", code: int = 0, number: int = 1, **times: int) -> None:

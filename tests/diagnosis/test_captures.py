@@ -16,7 +16,7 @@ WRONG: dict[str, set[str]] = {
     "errors.pcap": {"not-enough-replicas", "message-too-large", "unknown-topic"},
     "real-0.8.2.2.pcap": {"unknown-topic"},
     "real-4.4.0-transactions.pcap": {"transactional-id-shared", "producer-fenced"},
-    "real-errors.pcap": {"offset-out-of-range-data-loss", "message-too-large", "unknown-topic"},
+    "real-errors.pcap": {"error-response", "offset-out-of-range-data-loss", "message-too-large", "unknown-topic"},
     "real-sasl-scram.pcap": {"sasl-wrong-credentials"},
     "real-sasl-tokens.pcap": {"sasl-wrong-credentials"},
     "transactions.pcap": {"corrupt-batch"},

@@ -144,6 +144,7 @@ def test_a_client_that_gives_up_a_long_poll() -> None:
     def build(case: tuple[int, int, int, int, str, int]) -> Facts:
         held, closes, asked, times, by, replica = case
         facts = Facts()
+        facts.client()  # a connection that stays open: the client goes on
         for _ in range(times):
             session = facts.client(closed=by, closes=closes)
             session.slow.append(slow(5, SECOND, 3 * SECOND, held=held, api=FETCH))
@@ -177,6 +178,7 @@ def test_a_client_that_gives_up_a_long_poll() -> None:
 def test_a_client_that_gives_up_each_time_after_about_as_long() -> None:
     def build(waits: tuple[int, ...]) -> Facts:
         facts = Facts()
+        facts.client()
         for wait in waits:
             session = facts.client(closed="client", closes=wait * MS)
             session.slow.append(slow(5, 0, 9 * SECOND, held=SECOND))

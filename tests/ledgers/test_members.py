@@ -25,7 +25,7 @@ def half(body: Body | None) -> Any:
     """A message whose body is this; None for none."""
     if body is None:
         return None
-    return SimpleNamespace(message=lambda: SimpleNamespace(misaligned=False, body=body))
+    return SimpleNamespace(message=lambda shallow: SimpleNamespace(misaligned=False, body=body))
 
 
 class Coordinator:

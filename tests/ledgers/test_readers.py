@@ -77,7 +77,7 @@ def test_what_is_fetched_and_where_it_stays() -> None:
 
 def test_what_is_written() -> None:
     ledgers, session = book()
-    exchange: Any = type("Exchange", (), {"latency": None, "errors": []})
+    exchange: Any = type("Exchange", (), {"request": None, "latency": None, "errors": []})
 
     def produce(number: int, code: int, transactional: str | None = None, **batch: Any) -> None:
         rows = [{"index": 2, "records": [{"records_count": 1, "attributes": 0, **batch}, 7]}]
@@ -92,7 +92,7 @@ def test_what_is_written() -> None:
 
     produce(1, 0, batch_length=90, base_timestamp=5, max_timestamp=9)
     produce(2, 0, batch_length=100, records_count=3, attributes=0x12, base_timestamp=4, max_timestamp=8)
-    produce(3, 6, message_size=30, records_count=None, records=[1, 2])
+    produce(3, 6, message_size=30, records_count=None, records=[{"key": b"1"}, {"key": None}])
     produce(4, 0, records_count=None)
     flow = ledgers.written[1, "orders", 2]
     assert (flow.batches, flow.records, flow.bytes, flow.singles, flow.uncompressed) == (4, 7, 220, 2, 3)
@@ -275,7 +275,7 @@ def test_who_logs_in_by_what_a_token_calls_the_user() -> None:
         ledgers, session = book()
         token = SimpleNamespace(value={name: "mara", "password": "x"})
         message = SimpleNamespace(body={"auth_bytes": token})
-        exchange: Any = SimpleNamespace(request=SimpleNamespace(message=lambda message=message: message))
+        exchange: Any = SimpleNamespace(request=SimpleNamespace(message=lambda shallow=False, message=message: message))
         READERS[36](ledgers, session, mark(), {}, {"error_code": 0}, exchange)
         token.value = {}
         READERS[36](ledgers, session, mark(), {}, {"error_code": 0}, exchange)

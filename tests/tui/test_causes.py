@@ -96,7 +96,7 @@ def test_it_says_who_what_and_what_to_change() -> None:
         assert "3 diagnosis (3)" in text
         assert "fix: Check which brokers" in lines(app)[-3], "at the foot as well"
         await press(app, pilot, "end")
-        assert "fix: Check the topic name" in lines(app)[-3]
+        assert "fix: Check that a broker is running" in lines(app)[-3]
 
     drive(steps, ERRORS)
 

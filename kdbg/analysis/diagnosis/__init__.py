@@ -1,7 +1,8 @@
 """Why something does not work: causes, found in the ledgers of a conversation by rules, each with its evidence.
 
 `diagnose(ledgers)` returns the cases that the rules find, the weightiest first, after-effects separated from causes. A
-rule in `rules` says what it looks for, what makes it sure, its sentence and advice. Nothing here opens files or prints.
+rule in `rules` says what it looks for, what makes it sure, its sentence and advice. The rules of `milestones` find what
+clients do not get past; they give way to a rule that gives the reason. Nothing here opens files or prints.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from .rules import RULES
 __all__ = ["Case", "Certainty", "Evidence", "Rule", "Who", "diagnose"]
 BEFORE = 1_000_000_000
 """Nanoseconds that an after-effect may seem to begin before its cause: what was asked before is answered after it."""
+AFTER = 30_000_000_000
+"""Nanoseconds after the end of a cause within which its after-effects begin."""
 MOST = 1000
 """The most cases of one rule that are returned."""
 SAME: tuple[str, ...] = ("client_id", "topic", "group", "transactional_id")
@@ -41,23 +44,48 @@ def diagnose(book: Ledgers) -> list[Case]:
             if because is not None and case.code not in mistaken.values() and half:
                 case = replace(case, severity=Severity.NOTE, because=because)
             cases.append(case)
-    return sorted(after_effects(cases), key=weight)
+    reasons = [case for case in cases if not case.rule.fallback]
+    left = [case for case in cases if not case.rule.fallback or not any(is_reason(one, case) for one in reasons)]
+    return sorted(after_effects(left), key=weight)
+
+
+def is_reason(reason: Case, fallback: Case) -> bool:
+    """Return whether a case of a rule has evidence in common with one that gives no reason."""
+    pairs = zip(reason.evidence[:2], fallback.evidence[:2], strict=True)
+    return any(set(numbers) & set(others) for numbers, others in pairs)
 
 
 def after_effects(cases: list[Case]) -> list[Case]:
     """Return the cases, those that another explains as notes that name it."""
-    causes = [case for case in cases if case.rule.explains and case.severity is not Severity.NOTE]
+    causes = [case for case in cases if case.severity is not Severity.NOTE]
     found: list[Case] = []
     for case in cases:
         for cause in causes:
             pairs = ((getattr(cause.who, name), getattr(case.who, name)) for name in SAME)
             explains = cause is not case and case.code in cause.rule.explains and cause.code not in case.rule.explains
-            before = cause.since and case.until and case.until + BEFORE < cause.since
-            if explains and not before and all(None in pair or pair[0] == pair[1] for pair in pairs):
+            fits = (cause.who.group is not None and cause.who.group == case.who.group) or all(
+                None in pair or pair[0] == pair[1] for pair in pairs
+            )
+            if fits and is_during(cause, case) and (explains or accounts_for(cause, case)):
                 case = replace(case, severity=Severity.NOTE, because=cause.code)
                 break
         found.append(case)
     return found
+
+
+def is_during(cause: Case, case: Case) -> bool:
+    """Return whether a case is seen while its cause is, or shortly after; cases without times fit any."""
+    if not (cause.since and case.since):
+        return True
+    return case.until + BEFORE >= cause.since and case.since <= cause.until + AFTER
+
+
+def accounts_for(cause: Case, case: Case) -> bool:
+    """Return whether an error that is more than a guess accounts for a case without a reason: they share a name."""
+    if not case.rule.fallback or cause.rule.fallback:
+        return False
+    pairs = [(getattr(cause.who, name), getattr(case.who, name)) for name in SAME]
+    return cause.severity is Severity.ERROR and cause.certainty != "guess" and any(a == b is not None for a, b in pairs)
 
 
 def weight(case: Case) -> tuple[int, float, int, int]:

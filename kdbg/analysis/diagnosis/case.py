@@ -73,7 +73,7 @@ class Rule(NamedTuple):
 
     `sentence` and `advice` are templates, filled with a case's facts and with who it is about. `document` is where to
     read on. `alternatives` say what else it might be. `explains` are codes of causes that follow from this one: found
-    beside it, they are after-effects.
+    beside it, they are after-effects. A `fallback` gives no reason: it is omitted where another rule has its evidence.
     """
 
     code: str
@@ -85,6 +85,7 @@ class Rule(NamedTuple):
     find: Find
     alternatives: tuple[str, ...] = ()
     explains: frozenset[str] = frozenset()
+    fallback: bool = False
 
     def case(
         self, who: Who, since: int, until: int, count: int, evidence: Evidence, facts: Mapping[str, Any] = NO_FACTS,
@@ -103,6 +104,9 @@ def rule(
     document: str,
     alternatives: tuple[str, ...] = (),
     explains: Set[str] = frozenset(),
+    *,
+    fallback: bool = False,
 ) -> Callable[[Find], Rule]:
     """Return a decorator that makes a rule of the function that finds its cases."""
-    return lambda find: Rule(code, severity, title, sentence, advice, document, find, alternatives, frozenset(explains))
+    parts = code, severity, title, sentence, advice, document
+    return lambda find: Rule(*parts, find, alternatives, frozenset(explains), fallback)

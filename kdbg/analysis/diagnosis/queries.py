@@ -234,7 +234,8 @@ def malformed(side: str, title: str, sentence: str) -> Rule:
         f"malformed-{side}", Severity.ERROR, title, sentence,
         "Correct the program that writes the message. {rule}",
         "Kafka protocol guide", ("another mistake that leads to the same bytes",),
-        {"connection-churn", "client-without-sasl", "correlation-mismatch-middlebox"},
+        {"connection-churn", "client-without-sasl", "correlation-mismatch-middlebox",
+         "sasl-client-to-plaintext-listener"},
     )  # fmt: skip
     def found(book: Ledgers) -> Iterator[Case]:
         mistakes: dict[tuple[Any, ...], list[tuple[KafkaConnection, Malformed]]] = {}

@@ -7,6 +7,7 @@ from string import Formatter
 from typing import Any
 
 from ...protocol.findings import Severity, amounts
+from ..ledgers import Ledgers
 from .case import Case, Certainty, Evidence, Rule, Who
 
 
@@ -107,6 +108,14 @@ def advice(case: Case) -> str:
 def alternatives(case: Case) -> Sequence[str]:
     """Return what else it might be; nothing where the case is certain."""
     return () if case.certainty == "certain" else [filled(one, case) for one in case.rule.alternatives]
+
+
+def checked(book: Ledgers) -> str:
+    """Return what was checked in the ledgers: how many clients, connections, exchanges, groups, topics."""
+    clients = {(session.client_id, session.peers.client[0]) for session in book.sessions.values()}
+    numbers = {"client": len(clients), "TCP connection": len(book.paths), "exchange": book.exchanges,
+               "group": len(book.groups), "topic": len(book.clusters.topics)}  # fmt: skip
+    return ", ".join(amounts.count(number, noun) for noun, number in numbers.items())
 
 
 def case_object(case: Case) -> Mapping[str, Any]:

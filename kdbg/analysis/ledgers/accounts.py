@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from ...exchanges.messages.exchange import CapturedMessage
 from ...exchanges.messages.peers import End, Peers
 from ...protocol.findings import Finding
 from ...protocol.wire.readings.outline import NamesThen
@@ -50,6 +51,12 @@ class Pulse:
         if self.last and time - self.last >= SILENT and len(self.silences) < MOST_SILENCES:
             self.silences.append((self.last, time))
         self.last = max(self.last, time)
+
+
+def opened(half: CapturedMessage | None, *, shallow: bool = False) -> dict[str, Any]:
+    """Return what a message says as far as it can be read, with its records and payloads opened unless `shallow`."""
+    message = half.message(shallow=shallow) if half is not None else None
+    return message.body if message is not None and not message.misaligned and isinstance(message.body, dict) else {}
 
 
 class Accounts:

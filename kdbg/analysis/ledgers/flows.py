@@ -106,6 +106,8 @@ class PartitionWrites:
     records: int = 0
     bytes: int = 0
     singles: int = 0
+    keyless: int = 0
+    """Batches whose first record has no key, among the first ones of its connection."""
     uncompressed: int = 0
     acks: Counter[int] = field(default_factory=Counter)
     errors: dict[int, Occurrences] = field(default_factory=dict)

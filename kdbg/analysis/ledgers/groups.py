@@ -91,6 +91,10 @@ class Group:
         """Topic and partition: the offset committed last, when, and how often one was."""
         self.commits: Occurrences = Occurrences()
         self.new_protocol: bool = False
+        self.acknowledged: int = 0
+        """Records that a share group accepted or rejected."""
+        self.released: dict[str, Occurrences] = {}
+        """Acknowledgements that release records, by topic."""
         self.coordinators: list[tuple[int, int]] = []
         """Nodes that were told to coordinate it, with the time."""
 

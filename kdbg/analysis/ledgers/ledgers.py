@@ -6,18 +6,17 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ...capture.packet import Packet
-from ...exchanges.messages.exchange import CapturedMessage, Exchange
+from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.peers import Peers
 from ...exchanges.messages.requested_wait import WAITS
 from ...protocol.findings import ATTEMPTS, Finding
-from .accounts import MOST_ERRORS, Accounts
+from .accounts import MOST_ERRORS, Accounts, opened
 from .evidence import mark_of
 from .readers import flows, groups, metadata
 from .sessions import MOST_SLOW, MOST_UNANSWERED, SLOW, Slow, Unanswered
 
 CLOSELY, EVERY = 1024, 16
 """Exchanges of an API on a connection that are read closely, and of how many one is beyond them, where all is well."""
-NO_BODY: dict[str, Any] = {}
 READERS: dict[int, Any] = {**metadata.READERS, **flows.READERS, **groups.READERS}
 """API key → reader."""
 
@@ -78,7 +77,7 @@ class Ledgers(Accounts):
             session.sampled = True
             count(self, session, mark, facts)
             return
-        request_body, response_body = _body(request), _body(response)
+        request_body, response_body = opened(request, shallow=True), opened(response, shallow=True)
         if not exchange.is_sound(shallow=True):
             findings = exchange.all_findings(shallow=True)
             for finding in findings:
@@ -87,14 +86,16 @@ class Ledgers(Accounts):
         if request is not None and response is None and exchange.answered:
             session.unanswered_count += 1
             if len(session.unanswered) < MOST_UNANSWERED:
-                session.unanswered.append(Unanswered(mark, key, exchange.version, request.size, request.missing))
+                unanswered = Unanswered(
+                    mark, key, exchange.version, request.size, request.missing, held(key, request_body)
+                )
+                session.unanswered.append(unanswered)
         if latency is not None and request is not None and response is not None:
             self.pulses[session.broker].beat(response.first_time)
             begun, ended = response.first_time, response.last_time
             if (latency >= SLOW or ended - begun >= SLOW) and len(session.slow) < MOST_SLOW:
-                wait = WAITS.get(key)
-                held = (wait.of(request_body) or 0) * 1_000_000 if wait is not None and wait.held else 0
-                session.slow.append(Slow(mark, key, request.last_time, begun, ended, held, request_body.get("acks")))
+                waits = held(key, request_body)
+                session.slow.append(Slow(mark, key, request.last_time, begun, ended, waits, request_body.get("acks")))
         throttle = response_body.get("throttle_time_ms")
         if throttle:
             session.throttled.add(mark)
@@ -112,12 +113,10 @@ class Ledgers(Accounts):
                 self.failed(error.code, key, _subject(request_body), session, mark)
 
 
-def _body(half: CapturedMessage | None) -> dict[str, Any]:
-    """Return what a message says, as far as it can be read and may be told."""
-    message = half.message(shallow=True) if half is not None else None
-    if message is None or message.misaligned or not isinstance(message.body, dict):
-        return NO_BODY
-    return message.body
+def held(api_key: int, body: dict[str, Any]) -> int:
+    """Return for how many nanoseconds a request asks to be held back."""
+    wait = WAITS.get(api_key)
+    return (wait.of(body) or 0) * 1_000_000 if wait is not None and wait.held else 0
 
 
 SUBJECTS: tuple[str, ...] = ("group_id", "transactional_id", "key", "mechanism")
@@ -129,5 +128,6 @@ def _subject(asked: dict[str, Any]) -> str:
         found = asked.get(name)
         if isinstance(found, str) and found:
             return found
-    keys = asked.get("coordinator_keys")
-    return str(keys[0]) if keys else ""
+    keys = asked.get("coordinator_keys") or asked.get("groups_names")
+    resources = asked.get("resources")
+    return str(keys[0]) if keys else str(resources[0].get("resource_name", "")) if resources else ""

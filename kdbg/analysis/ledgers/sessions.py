@@ -106,13 +106,14 @@ class Slow(NamedTuple):
 
 
 class Unanswered(NamedTuple):
-    """A request without a response; `missing` bytes of it never came."""
+    """A request without a response; `missing` bytes of it never came, it may be held back for `held` nanoseconds."""
 
     mark: Mark
     api_key: int
     version: int
     size: int
     missing: int
+    held: int
 
 
 @dataclass(slots=True, eq=False)

@@ -48,7 +48,7 @@ def diagnose_command(files: tuple[str, ...], format: str, notes: bool, **options
     output = LedgerOutput(files, filters, format, look)
     if folder is None:
         for file, ledgers in output.read():
-            output.write_cases(file.source.name, diagnose(ledgers), file.source.name, notes=notes)
+            output.write_cases(file.source.name, diagnose(ledgers), file.source.name, notes=notes, ledgers=ledgers)
         return output.runner.status
     from ...scale.spark.causes import judgements
 

@@ -99,8 +99,13 @@ class LedgerOutput:
         for line in lines:
             writer.write(line)
 
-    def write_cases(self, name: str, cases: Sequence[Case], file: str, *, notes: bool) -> None:
-        """Write causes, with `notes` also after-effects and notes; `file` is what shows the evidence, "" for none."""
+    def write_cases(
+        self, name: str, cases: Sequence[Case], file: str, *, notes: bool, ledgers: Ledgers | None = None
+    ) -> None:
+        """Write causes, with `notes` also after-effects and notes; `file` is what shows the evidence, "" for none.
+
+        `ledgers` are what was checked.
+        """
         loud = [case for case in cases if case.severity is not Severity.NOTE]
         cases = cases if notes else loud
-        self.write(name, map(case_object, cases), CaseView(self.look, file).lines(cases), bad=bool(loud))
+        self.write(name, map(case_object, cases), CaseView(self.look, file).lines(cases, ledgers), bad=bool(loud))

@@ -149,8 +149,8 @@ conf_option: Final = click.option("--conf", multiple=True, type=setting, metavar
 write_option: Final = click.option("--write", metavar="FILE.pcap", help=HELP["write"])
 listen_options: Final = all_of(
     click.option("--listen", "-l", default="127.0.0.1:19092", metavar="HOST:PORT",
-                 help="Listen here for the first broker; further brokers use the next ports, with "
-                      "port 0 any free ones (default: 127.0.0.1:19092)."),
+                 help="Listen here for the first broker, further brokers on the next ports; port 0: "
+                      "any free ports (default: 127.0.0.1:19092)."),
     click.option("--advertise", metavar="HOST", help="Advertise this host name to clients instead of the --listen "
                                                      "host."),
 )  # fmt: skip

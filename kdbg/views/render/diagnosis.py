@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from ...analysis.diagnosis.text import advice, alternatives, case_object, sentence
+from ...analysis.diagnosis.text import advice, alternatives, case_object, checked, sentence
 from ...protocol.findings import Severity, amounts
 from .columns import beside
 from .findings import MARKS
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ...analysis.diagnosis.lint import Party, Remark
     from ...analysis.diagnosis.readiness import Client, Missing
     from ...analysis.diagnosis.stories import Event, Subject
+    from ...analysis.ledgers import Ledgers
 
 INDENT = "    "
 
@@ -30,8 +31,8 @@ class CaseView:
         self.look, self.file = look, file
         self.clock = Clock(local=look.local)
 
-    def lines(self, cases: Sequence[Case]) -> Iterator[str]:
-        """Yield the lines of all cases: causes one by one, after-effects and notes in a line each after them."""
+    def lines(self, cases: Sequence[Case], ledgers: Ledgers | None = None) -> Iterator[str]:
+        """Yield the lines of all cases: causes one by one, after-effects and notes in a line each, what was checked."""
         loud = [case for case in cases if case.severity is not Severity.NOTE]
         if not loud:
             yield self.look.paint("good", "no root cause found") + "\n"
@@ -42,6 +43,8 @@ class CaseView:
                 mark, style = MARKS[case.severity]
                 after = f" (after-effect of {case.because})" if case.because else ""
                 yield from self._text("", f"{mark} {case.code}{after}: {sentence(case)}", style, indent="")
+        if ledgers is not None:
+            yield from self._text("", f"checked {checked(ledgers)}", "dim", indent="")
 
     def one(self, case: Case) -> Iterator[str]:
         """Yield the lines of a cause."""

@@ -100,7 +100,7 @@ ALERT = b"\x15\x03\x03\x00\x02\x02"
 """The beginning of a fatal alert of TLS 1.2; the last byte is its description."""
 INCIDENTS = (
     Incident(
-        "client-certificate-missing-librdkafka", "tls-client-certificate-missing", "guarded",
+        "client-certificate-missing-librdkafka", "tls-client-certificate-rejected", "guarded",
         partial(librdkafka, listener="MUTUAL", client="label-safe"), WHO | {"broker": AT["MUTUAL"]},
         (Packets("P", port=9101, at_least=3),), "ssl.keystore.location: the client's certificate",
         partial(librdkafka, listener="MUTUAL", client="label-safe", certificate=CLIENT),
@@ -112,13 +112,13 @@ INCIDENTS = (
         partial(java, listener="MUTUAL", client="tax-export", certificate=CLIENT),
     ),
     Incident(
-        "client-certificate-expired-librdkafka", "tls-client-certificate-expired", "guarded",
+        "client-certificate-expired-librdkafka", "tls-client-certificate-rejected", "guarded",
         partial(librdkafka, listener="MUTUAL", client="label-safe", certificate=CLIENT_EXPIRED),
         WHO | {"broker": AT["MUTUAL"]}, (Packets("P", port=9101, at_least=3),), "a new certificate for the client",
         partial(librdkafka, listener="MUTUAL", client="label-safe", certificate=CLIENT),
     ),
     Incident(
-        "client-certificate-expired-java", "tls-client-certificate-expired", "guarded",
+        "client-certificate-expired-java", "tls-client-certificate-rejected", "guarded",
         partial(java, listener="MUTUAL", client="tax-export", certificate=CLIENT_EXPIRED,
                 ssl_protocol="TLSv1.2", ssl_enabled_protocols="TLSv1.2"),
         WHO | {"broker": AT["MUTUAL"]}, (Packets("P", port=9101, at_least=3),), "a new certificate for the client",
@@ -126,7 +126,7 @@ INCIDENTS = (
                 ssl_protocol="TLSv1.2", ssl_enabled_protocols="TLSv1.2"),
     ),
     Incident(
-        "client-certificate-of-stranger-librdkafka", "tls-client-certificate-untrusted", "guarded",
+        "client-certificate-of-stranger-librdkafka", "tls-client-certificate-rejected", "guarded",
         partial(librdkafka, listener="MUTUAL", client="label-safe", certificate=CLIENT_STRANGER),
         WHO | {"broker": AT["MUTUAL"]}, (Packets("P", port=9101, at_least=3),),
         "give the broker the authority of the client's certificate",
@@ -157,25 +157,25 @@ INCIDENTS = (
         partial(java, listener="SSL", client="tax-export"),
     ),
     Incident(
-        "tls-1.2-client-at-tls-1.3-listener", "tls-no-common-version", "guarded",
+        "tls-1.2-client-at-tls-1.3-listener", "tls-handshake-failing", "guarded",
         partial(python, listener="NEWEST", maximum_version=ssl.TLSVersion.TLSv1_2), WHO | {"broker": AT["NEWEST"]},
         (Packets("P", port=9104, at_least=2), Bytes(b"\x02\x46")), "ssl.enabled.protocols on one of the sides",
         partial(python, listener="NEWEST"),
     ),
     Incident(
-        "tls-1.2-client-at-tls-1.3-listener-java", "tls-no-common-version", "guarded",
+        "tls-1.2-client-at-tls-1.3-listener-java", "tls-handshake-failing", "guarded",
         partial(java, listener="NEWEST", client="tax-export", ssl_protocol="TLSv1.2", ssl_enabled_protocols="TLSv1.2"),
         WHO | {"broker": AT["NEWEST"]}, (Packets("P", port=9104, at_least=2), Bytes(b"\x02\x46")),
         "ssl.enabled.protocols on one of the sides", partial(java, listener="NEWEST", client="tax-export"),
     ),
     Incident(
-        "no-cipher-in-common-librdkafka", "tls-no-common-cipher", "guarded",
+        "no-cipher-in-common-librdkafka", "tls-handshake-failing", "guarded",
         partial(librdkafka, listener="CIPHER", client="label-safe", ssl_cipher_suites="ECDHE-ECDSA-AES128-GCM-SHA256"),
         WHO | {"broker": AT["CIPHER"]}, (Bytes(ALERT + b"\x28"),), "ssl.cipher.suites on one of the sides",
         partial(librdkafka, listener="CIPHER", client="label-safe"),
     ),
     Incident(
-        "no-cipher-in-common-java", "tls-no-common-cipher", "guarded",
+        "no-cipher-in-common-java", "tls-handshake-failing", "guarded",
         partial(java, listener="CIPHER", client="tax-export",
                 ssl_cipher_suites="TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"),
         WHO | {"broker": AT["CIPHER"]}, (Bytes(ALERT + b"\x28"),), "ssl.cipher.suites on one of the sides",
@@ -195,7 +195,7 @@ INCIDENTS = (
         "advertised.listeners: the port of the listener", partial(java, listener="SSL", client="tax-export"),
     ),
     Incident(
-        "server-name-unknown-to-proxy", "tls-server-name-refused", "guarded", refused_name, WHO | {"broker": BOX},
+        "server-name-unknown-to-proxy", "tls-handshake-failing", "guarded", refused_name, WHO | {"broker": BOX},
         (Bytes(b"\x02\x70"),), "a host name that the proxy routes", partial(refused_name, known=True),
     ),
 )  # fmt: skip

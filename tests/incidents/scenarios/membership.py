@@ -277,11 +277,11 @@ INCIDENTS = (
         "session.timeout.ms, or group.max.session.timeout.ms", partial(long_session_in_java, session=20_000),
     ),
     Incident(
-        "group-is-full", "group-full", "narrow", crowd, {"group": "packers"},
+        "group-is-full", "error-response", "narrow", crowd, {"group": "packers"},
         (Shown("JoinGroup", "GROUP_MAX_SIZE_REACHED"),), "group.max.size, or fewer members", partial(crowd, members=2),
     ),
     Incident(
-        "assignor-of-the-client", "unsupported-assignor", "one", assignor,
+        "assignor-of-the-client", "error-response", "one", assignor,
         {CLIENT: "scene-cut", "group": "scene-cutters"},
         (Shown("ConsumerGroupHeartbeat", "UNSUPPORTED_ASSIGNOR", client_id="scene-cut"),),
         "group.remote.assignor: uniform or range", partial(assignor, name="uniform"),
@@ -299,7 +299,7 @@ INCIDENTS = (
         "group.protocol=classic, or group.consumer.migration.policy", partial(mixed_protocols, second="classic"),
     ),
     Incident(
-        "consumer-never-commits", "offsets-never-committed", "one", never_commits,
+        "consumer-never-commits", "never-commits", "one", never_commits,
         {CLIENT: "order-loader", "group": "order-loaders", "topic": "orders"},
         (Shown("JoinGroup", client_id="order-loader", at_least=4), Shown("Fetch", client_id="order-loader")),
         "enable.auto.commit=true, or commit", partial(never_commits, commits=True),

@@ -96,7 +96,7 @@ def shared(stage: Stage, *, ack: str = "ACCEPT", work: int = 0, count: int = 3, 
 WHO = {"client_id": "job-runner", "group": "job-runners", "topic": "jobs"}
 INCIDENTS = (
     Incident(
-        "commit-without-transaction", "invalid-transaction-state", "one", ends_nothing,
+        "commit-without-transaction", "error-response", "one", ends_nothing,
         {"client_id": "escrow-tool", "transactional_id": "escrow-9"},
         (Shown("EndTxn", "INVALID_TXN_STATE", client_id="escrow-tool", at_least=4),),
         "begin a transaction, then end it", partial(ends_nothing, begins=True),
@@ -108,7 +108,7 @@ INCIDENTS = (
         "transactional.id.expiration.ms, or a new producer", partial(expired, pause=0.5),
     ),
     Incident(
-        "offsets-of-an-open-transaction", "unstable-offsets", "one", unstable,
+        "offsets-of-an-open-transaction", "error-response", "one", unstable,
         {"client_id": ["cart-total-b", "cart-total"], "group": "cart-totals"},
         (Shown("OffsetFetch", "UNSTABLE_OFFSET_COMMIT", client_id="cart-total-b", at_least=3),),
         "end the transaction; a shorter transaction.timeout.ms", partial(unstable, commits=True),

@@ -179,13 +179,13 @@ INCIDENTS = (
         "fetch a new token before the old one ends", partial(token_in_librdkafka, seconds=3600),
     ),
     Incident(
-        "delegation-token-renewed-too-late", "delegation-token-expired", "guarded", delegation,
+        "delegation-token-renewed-too-late", "error-response", "guarded", delegation,
         {"client_id": "spark-driver", "user": "bob"},
         (Shown("RenewDelegationToken", "DELEGATION_TOKEN_EXPIRED", client_id="spark-driver"),),
         "renew the token before it expires", partial(delegation, wait=0.0),
     ),
     Incident(
-        "delegation-token-without-login", "delegation-token-not-allowed", "guarded", partial(delegation, logs_in=False),
+        "delegation-token-without-login", "error-response", "guarded", partial(delegation, logs_in=False),
         {"client_id": "spark-driver", "broker": PLAIN},
         (Shown("CreateDelegationToken", "DELEGATION_TOKEN_REQUEST_NOT_ALLOWED", client_id="spark-driver", at_least=2),),
         "a listener with SASL or mutual TLS", partial(delegation, wait=0.0),

@@ -217,14 +217,14 @@ INCIDENTS = (
         partial(two_acks, acks="all"),
     ),
     Incident(
-        "old-consumer-and-zstd", "unsupported-compression", "old",
+        "old-consumer-and-zstd", "codec-unsupported", "old",
         partial(old_consumer, config={}, compression_type="zstd"), {"client_id": "parcel-desk", "topic": "parcels"},
         (Shown("Fetch", UNKNOWN_COMPRESSION, client_id="parcel-desk"),),
         "a consumer of 2.1 or newer, or another compression.type",
         partial(old_consumer, config={}, compression_type="gzip"),
     ),
     Incident(
-        "zstd-in-old-produce", "unsupported-compression", "one", old_produce,
+        "zstd-in-old-produce", "codec-unsupported", "one", old_produce,
         {"client_id": "camera-4", "topic": "frames"},
         (Shown("Produce", UNKNOWN_COMPRESSION, client_id="camera-4", at_least=4),),
         "Produce version 7 or newer, or another compression.type", partial(old_produce, codec="none"),
@@ -244,7 +244,7 @@ INCIDENTS = (
         partial(old_consumer, config={"message_downconversion_enable": "true"}),
     ),
     Incident(
-        "idempotent-producer-and-old-format", "message-format-too-old", "old", new_producer_old_format,
+        "idempotent-producer-and-old-format", "error-response", "old", new_producer_old_format,
         {"client_id": "coin-press", "topic": "coins"},
         (Shown("Produce", "UNSUPPORTED_FOR_MESSAGE_FORMAT", client_id="coin-press"),),
         "message.format.version of the topic, or enable.idempotence=false",

@@ -160,37 +160,37 @@ HEADER = b"PROXY TCP4 127.0.0.1 127.0.0.50 50123 9092\r\n"
 REACHABLE = "bootstrap.servers: the address and port of a broker"
 INCIDENTS = (
     Incident(
-        "bootstrap-refused-librdkafka", "bootstrap-refused", "one",
+        "bootstrap-refused-librdkafka", "connection-failing", "one",
         partial(produce, address=CLOSED, client="label-printer"), {"broker": CLOSED, "host": AT},
         (Packets("R", address="127.0.0.12", at_least=2),), REACHABLE,
         partial(produce, address=ONE, client="label-printer"),
     ),
     Incident(
-        "bootstrap-refused-java", "bootstrap-refused", "one",
+        "bootstrap-refused-java", "connection-failing", "one",
         partial(produce_in_java, address=CLOSED, client="bill-run"), {"broker": CLOSED, "host": AT},
         (Packets("R", address="127.0.0.12", at_least=2),), REACHABLE,
         partial(produce_in_java, address=ONE, client="bill-run"),
     ),
     Incident(
-        "bootstrap-dropped-librdkafka", "bootstrap-unanswered", "one",
+        "bootstrap-dropped-librdkafka", "connection-failing", "one",
         partial(dark, address=DARK, client="label-printer"), {"broker": DARK, "host": AT},
         (Packets("S", address=BLACK_HOLE[0], at_least=2),), "let the firewall pass the brokers' port",
         partial(dark, address=ONE, client="label-printer"),
     ),
     Incident(
-        "bootstrap-dropped-franz-go", "bootstrap-unanswered", "one",
+        "bootstrap-dropped-franz-go", "connection-failing", "one",
         partial(dark, address=DARK, client="fare-meter", run=produce_in_go), {"broker": DARK, "host": AT},
         (Packets("S", address=BLACK_HOLE[0], at_least=2),), "let the firewall pass the brokers' port",
         partial(dark, address=ONE, client="fare-meter", run=produce_in_go),
     ),
     Incident(
-        "silent-listener-librdkafka", "listener-silent", "one",
+        "silent-listener-librdkafka", "no-response", "one",
         partial(silent, address=SILENT, client="label-printer"), {"broker": SILENT, "client_id": "label-printer"},
         (Packets("P", address="127.0.0.13"),), "restart the process that holds the port",
         partial(silent, address=ONE, client="label-printer"),
     ),
     Incident(
-        "silent-listener-kafkajs", "listener-silent", "one",
+        "silent-listener-kafkajs", "no-response", "one",
         partial(silent, address=SILENT, client="web-shop", run=produce_in_javascript),
         {"broker": SILENT, "client_id": "web-shop"}, (Packets("P", address="127.0.0.13"),),
         "restart the process that holds the port",

@@ -11,8 +11,9 @@ from ...ledgers import Ledgers
 from ...ledgers.evidence import Occurrences
 from ...ledgers.sessions import KafkaConnection, Slow
 from ..case import Case, Who, rule
-from ..queries import MS, SECOND, by_error, evidence, grouped, topic_of
+from ..queries import MS, SECOND, by_error, evidence, grouped, on_paths, topic_of
 from ..text import named
+from .milestones import FEW, unreachable
 
 PRODUCE, ALL = 0, -1
 BURST = 700 * MS
@@ -70,10 +71,10 @@ def lost_packets(session: KafkaConnection, silence: tuple[int, int]) -> bool:
     advice="Find out what stalled the broker process: a long garbage collection, a suspended VM or container, or a "
     "blocked disk.",
     document="Kafka documentation, Monitoring",
-    explains={"stale-leader", "unknown-topic", "partition-offline", "coordinator-unavailable", "coordinator-moved",
-              "consumer-too-slow", "session-timeout-too-short", "commit-after-leaving-group", "not-enough-replicas",
-              "slow-follower", "head-of-line-blocking", "network-interruption", "producer-fenced", "connection-churn",
-              "client-timeout-below-max-wait", "max-poll-interval-exceeded"},
+    explains={"no-response", "stale-leader", "unknown-topic", "partition-offline", "coordinator-unavailable",
+              "coordinator-moved", "consumer-too-slow", "session-timeout-too-short", "commit-after-leaving-group",
+              "not-enough-replicas", "slow-follower", "head-of-line-blocking", "network-interruption",
+              "producer-fenced", "connection-churn", "client-timeout-below-max-wait", "max-poll-interval-exceeded"},
 )  # fmt: skip
 def broker_frozen(book: Ledgers) -> Iterator[Case]:
     """Look for silences of a broker in which answers were due that depend on no other."""
@@ -182,3 +183,32 @@ not_enough_replicas = by_error(
     apis=(0,),
     explains={"partition-offline"},
 )
+
+
+@rule(
+    "broker-down",
+    Severity.ERROR,
+    title="broker is down",
+    sentence="broker {broker} last responded {seconds!d} before the capture ends, and {count:connection attempt} from "
+    "{hosts} failed after that ({answers}): the broker is {probably}down",
+    advice="Restart broker {broker}, and check its log for why it stopped (out of memory, full disk, killed).",
+    document="Kafka documentation, Monitoring",
+    alternatives=("a firewall began to reject connections to broker {broker}",),
+    explains={"connection-churn", "slow-follower", "not-enough-replicas", "partition-offline", "stale-leader",
+              "coordinator-moved", "network-interruption", "consumer-too-slow", "no-response", "error-response"},
+)  # fmt: skip
+def broker_down(book: Ledgers) -> Iterator[Case]:
+    """Look for brokers that responded before, and that no attempt reaches from then on."""
+    for acceptor, paths, before in unreachable(book):
+        if not before or len(paths) < FEW:
+            continue
+        sessions = (one for one in book.sessions.values() if one.broker == acceptor)
+        until = max(one.last.end for one in sessions if one.last is not None and one.exchanges > one.unanswered_count)
+        hosts = list(dict.fromkeys(path.initiator[0] for path in paths))
+        refused = all(path.refused is not None for path in paths)
+        yield broker_down.case(
+            Who(broker=endpoint(acceptor)), min(until, paths[0].start), paths[-1].last_time, len(paths),
+            on_paths(paths), {"hosts": named("host", hosts), "seconds": book.last_time - until,
+                              "answers": "RST" if refused else "no reply"},
+            certainty="certain" if refused else "likely", weight=3.4,
+        )  # fmt: skip

@@ -5,18 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....protocol.findings import Kind, Severity
+from ....streams.tcp.paths import Path
 from ...ledgers import Ledgers
 from ...ledgers.evidence import Occurrences
 from ...ledgers.sessions import KafkaConnection, Slow, Unanswered
 from ..case import Case, rule
-from ..queries import MS, SECOND, api_name, evidence, extent, extent_of_marks, grouped, span, topic_of, who
+from ..queries import (
+    MS,
+    SECOND,
+    api_name,
+    evidence,
+    extent,
+    extent_of_marks,
+    extent_of_paths,
+    grouped,
+    span,
+    topic_of,
+    who,
+)  # fmt: skip
 from ..text import duration
 
 MANY_SHORT, FEW_EXCHANGES = 15, 12
 SHORT = 3 * SECOND
+FEW_EACH = 5
+"""Connections that a client opens at least when it opens them again and again; a program that runs once opens fewer."""
 LIMIT = 100 << 20
 """socket.request.max.bytes unless it is changed."""
 LARGE = 64 << 10
+OFTEN_RESET, ALIKE = 3, 1.5
 LONG_BLOCK, RIGHT_AFTER, OFTEN_BLOCKED = 200 * MS, 50 * MS, 3
 WORTH = 800 * MS
 """Some clients request metadata after long polls of 500 ms by design."""
@@ -33,6 +49,16 @@ def is_short(session: KafkaConnection) -> bool:
     return path.closes[0].time - path.start < SHORT
 
 
+def client_objects(sessions: list[KafkaConnection]) -> int:
+    """Return how many clients some connections may belong to: those that overlap in time belong to one."""
+    paths = sorted((session.path for session in sessions if session.path is not None), key=lambda path: path.start)
+    found = until = 0
+    for path in paths:
+        found += path.start > until
+        until = max(until, path.last_time)
+    return found
+
+
 @rule(
     "connection-churn",
     Severity.WARNING,
@@ -45,17 +71,56 @@ def is_short(session: KafkaConnection) -> bool:
     alternatives=("the process restarts in a loop",),
 )
 def connection_churn(book: Ledgers) -> Iterator[Case]:
-    """Look for many short connections of one client."""
+    """Look for many short connections of one client, which do not belong to a few clients that end."""
     short = (session for session in book.sessions.values() if is_short(session))
     for sessions in grouped(short, lambda one: (one.client_id, one.peers.client[0])).values():
         since, until = span(session.path for session in sessions if session.path is not None)
         rate = len(sessions) / max((until - since) / SECOND, 1)
-        if len(sessions) < MANY_SHORT or rate < 1:
+        clients = client_objects(sessions)
+        is_program = clients < (until - since) / SECOND and len(sessions) < clients * FEW_EACH
+        if len(sessions) < MANY_SHORT or rate < 1 or is_program:
             continue
         marks = [session.first for session in sessions if session.first is not None]
         packets = tuple(session.peers.first_packet for session in sessions[:5])
         yield connection_churn.case(
             who(sessions[0]), since, until, len(sessions), evidence(marks[:5], packets=packets), facts={"rate": rate}
+        )
+
+
+def idle_before_reset(path: Path) -> int:
+    """Return for how many nanoseconds a connection was idle when its acceptor reset it; 0 where that did not happen."""
+    if not path.opened or not path.closes or not path.closes[0].reset or path.closes[0].side == 0:
+        return 0
+    sent, answered = path.ways
+    quiet = max(sent.last_time, answered.last_time)
+    if sent.last_time > answered.last_time and path.closes[0].time - sent.last_time < RIGHT_AFTER:
+        quiet = answered.last_time  # reset by what was sent after the pause
+    return path.closes[0].time - quiet if answered.bytes else 0
+
+
+@rule(
+    "idle-connection-reset",
+    Severity.ERROR,
+    title="idle connections are reset",
+    sentence="{count:connection} of client {client_id} to address {broker} were reset from there after {idle!d} "
+    "without traffic: a proxy, load balancer or firewall {probably}drops idle connections",
+    advice="Raise the idle timeout of the proxy, load balancer or firewall above connections.max.idle.ms of the "
+    "client, or lower connections.max.idle.ms below that timeout.",
+    document="RFC 5382, section 5; Producer configs: connections.max.idle.ms",
+    alternatives=("the broker itself resets connections",),
+    explains={"connection-churn", "no-response"},
+)
+def idle_connection_reset(book: Ledgers) -> Iterator[Case]:
+    """Look for connections that are reset after about the same time without traffic, by client and address."""
+    idle = ((session, time) for session in book.sessions.values()
+            if session.path is not None and (time := idle_before_reset(session.path)) >= SECOND)  # fmt: skip
+    for all in grouped(idle, lambda one: (one[0].client_id, one[0].broker)).values():
+        shortest, longest = min(time for _, time in all), max(time for _, time in all)
+        if len(all) < OFTEN_RESET or longest > ALIKE * shortest:
+            continue
+        paths = [session.path for session, _ in all if session.path is not None]
+        yield idle_connection_reset.case(
+            who(all[0][0]), *extent_of_paths(paths), facts={"idle": shortest}, certainty="likely", weight=2.3
         )
 
 

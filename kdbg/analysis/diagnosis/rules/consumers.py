@@ -4,29 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....protocol.findings import Kind, Severity
-from ....protocol.findings.amounts import count
+from ....protocol.findings import Severity
 from ...ledgers import Ledgers
 from ...ledgers.evidence import Occurrences
 from ...ledgers.flows import Fetched, Polls
 from ...ledgers.groups import Member
 from ...ledgers.sessions import KafkaConnection, Slow
-from ..case import Case, Who, rule
-from ..queries import MS, SECOND, evidence, extent, failures, group_of, grouped, is_follower, topic_of, who, who_in
+from ..case import Case, rule
+from ..queries import (
+    MS,
+    SECOND,
+    by_error,
+    evidence,
+    extent,
+    group_of,
+    grouped,
+    is_follower,
+    sessions_of,
+    topic_of,
+    who,
+    who_in,
+)  # fmt: skip
+from .positions import PARTIAL
 
-OFFSET_OUT_OF_RANGE, CORRUPT_MESSAGE, INVALID_RECORD, FETCH = 1, 2, 87, 1
+FETCH = 1
 SESSION_ERRORS = (70, 71)
 """FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH."""
 MANY_EMPTY, PER_SECOND, SHORT_WAIT = 100, 40, 20
 OFTEN_REFUSED, MANY_PARTITIONS = 10, 20
 OFTEN_OVERSIZED, SMALL_LIMIT = 5, 256 << 10
-OFTEN_RESTARTED, OFTEN_STUCK = 3, 5
-"""Connections that begin at the same offset, and fetches of one connection."""
-PARTIAL = {0, 1, 2}
-"""Versions of Fetch that may be answered with a part of a batch (KIP-74)."""
 LARGE_LAG, GROWTH, IDLE, LONG_LAG = 50, 2.0, 0.5, 2 * SECOND
 LONG_SILENCE, FEWEST_WRITES = 3 * SECOND, 5
 SHORTEST_POLL, SOONER, RIGHT_AFTER = 500 * MS, 50 * MS, 300 * MS
+ENDING = SECOND
 OFTEN_GIVEN_UP, ALIKE = 3, 0.3
 """Connections that end so, each after about the same time: once or twice the client may have ended, or moved."""
 
@@ -118,86 +128,32 @@ def fetch_size_too_small(book: Ledgers) -> Iterator[Case]:
         )  # fmt: skip
 
 
-@rule(
-    "poison-record",
-    Severity.ERROR,
-    title="consumer cannot get past a record",
-    sentence="client {client_id} fetches partition {partition} of topic {topic} {times} from offset {offset} and "
-    "never advances: the client {probably}fails on {damaged}",
-    advice="Check the record at offset {offset} (kdbg records FILE --topic {topic} --partition {partition}). Skip "
-    "records that cannot be processed, or send them to a dead letter topic, and commit the next offset.",
-    document="KIP-334",
-    alternatives=("the consumer fails for another reason at this offset", "the consumer never commits"),
-    explains={"connection-churn", "consumer-too-slow", "busy-fetch-loop"},
+codec_unsupported = by_error(
+    "codec-unsupported",
+    title="client too old for the compression codec",
+    sentence="client {client_id} gets UNSUPPORTED_COMPRESSION_TYPE for topic {topic}, {times}: its version of the "
+    "request cannot carry zstd, so it never gets past these records",
+    advice="Upgrade client {client_id} to one that uses Fetch v10 and Produce v7 (Kafka 2.1) or later, or set "
+    "compression.type of topic {topic} to another codec.",
+    document="KIP-110",
+    errors=(76,),  # UNSUPPORTED_COMPRESSION_TYPE
+    weight=2.5,
 )
-def poison_record(book: Ledgers) -> Iterator[Case]:
-    """Look for partitions that a client begins to read at the same offset again and again, with data each time."""
-    found: dict[tuple[str, str, int], list[tuple[KafkaConnection, Fetched]]] = {}
-    for (number, topic, partition), fetched in book.fetched.items():
-        if not is_follower(book, number):
-            session = book.sessions[number]
-            found.setdefault((session.client_id, topic, partition), []).append((session, fetched))
-    for (client, topic, partition), all in found.items():
-        session = all[0][0]
-        if session.used(FETCH).versions.keys() <= PARTIAL:
-            continue  # these stop at a batch that is larger than they take
-        stuck = max(
-            fetched.served[fetched.stuck_at] if fetched.stuck and fetched.stuck_at == max(fetched.served) else 0
-            for _, fetched in all
-        )  # how often a connection was sent data from the last offset that it came to
-        starts = [fetched.first_offset for _, fetched in all if fetched.with_data and fetched.first_offset >= 0]
-        group = group_of(book, client)
-        again = max((starts.count(start) for start in set(starts)), default=0) if group is not None else 0
-        if stuck < OFTEN_STUCK and again < OFTEN_RESTARTED:
-            continue
-        offset = next((fetched.stuck_at for _, fetched in all if fetched.stuck), None)
-        if offset is None:
-            offset = max(set(starts), key=starts.count)
-        marks = [mark for _, fetched in all for mark in (fetched.stuck.marks or fetched.with_data.marks)[:3]]
-        damaged = bool(failures(book, (CORRUPT_MESSAGE, INVALID_RECORD), (FETCH,))) or any(
-            one.findings.get(Kind.CRC_MISMATCH) for one, _ in all
-        )
-        what = "a corrupt batch" if damaged else "a record that it cannot deserialize or process (its batch is intact)"
-        yield poison_record.case(
-            Who(client or None, session.peers.client[0], topic=topic, partition=partition, group=group),
-            min((mark.time for mark in marks), default=0), max((mark.end for mark in marks), default=0),
-            max(stuck, again), evidence(marks, "fetch_offset"), facts={"offset": offset, "damaged": what},
-            certainty="certain" if damaged else "likely", weight=2.4,
-        )  # fmt: skip
 
 
-@rule(
-    "offset-out-of-range-data-loss",
-    Severity.ERROR,
-    title="requested offset no longer exists",
-    sentence="client {client_id} requests offset {asked} of topic {topic}, partition {partition}: {lost} "
-    "(OFFSET_OUT_OF_RANGE, {times})",
-    advice="Raise retention.ms or retention.bytes of topic {topic}, consume faster, or commit more often. "
-    "auto.offset.reset decides where the consumer resumes; with none it fails instead of skipping records.",
-    document="Consumer configs: auto.offset.reset",
-    alternatives=("the topic was deleted and recreated", "an unclean leader election truncated the log"),
+down_conversion_disabled = by_error(
+    "down-conversion-disabled",
+    title="broker does not convert records",
+    sentence="client {client_id} fetches topic {topic} with an old version of Fetch, and broker {broker} does not "
+    "convert the records to its format: UNSUPPORTED_VERSION, {times}",
+    advice="Upgrade client {client_id}, or set message.downconversion.enable=true for topic {topic} (brokers before "
+    "4.0).",
+    document="KIP-283",
+    errors=(35,),  # UNSUPPORTED_VERSION
+    apis=(FETCH,),
+    weight=2.8,
+    explains={"api-version-unsupported"},
 )
-def offset_out_of_range_data_loss(book: Ledgers) -> Iterator[Case]:
-    """Look for fetches that were out of range."""
-    for one in failures(book, (OFFSET_OUT_OF_RANGE,), (FETCH,)):
-        if not one.subject:  # a code of the whole response, which tells no offset
-            continue
-        flows = (
-            (number, fetched.log_start, fetched.out_of_range)
-            for (connection, topic, number), fetched in book.fetched.items()
-            if topic == one.subject and OFFSET_OUT_OF_RANGE in fetched.errors
-            and book.sessions[connection].client_id == one.client_id
-        )  # fmt: skip
-        partition, start, asked = next(flows, (None, -1, -1))
-        lost = (
-            f"the oldest offset is {start}, {count(start - asked, 'offset')} later"
-            if start > asked >= 0
-            else "the partition does not have that offset"
-        )
-        yield offset_out_of_range_data_loss.case(
-            who(one.session, topic=one.subject, partition=partition, group=group_of(book, one.client_id)),
-            *extent(one.seen, "fetch_offset", "error_code"), facts={"asked": asked, "lost": lost}, weight=2.5,
-        )  # fmt: skip
 
 
 def lags(fetched: Fetched) -> tuple[int, int, int, int] | None:
@@ -293,6 +249,19 @@ def consumer_paused(book: Ledgers) -> Iterator[Case]:
                 )  # fmt: skip
 
 
+def is_over(book: Ledgers, session: KafkaConnection) -> bool:
+    """Return whether a client ended when a connection did: each of its others that was open closed at that time."""
+    if session.path is None or not session.path.closes:
+        return False
+    closed = session.path.closes[0].time
+    others = [
+        one.path for one in sessions_of(book, session.client_id)
+        if one is not session and one.path is not None and one.path.start < closed
+        and not any(end.time < closed - ENDING for end in one.path.closes)
+    ]  # fmt: skip
+    return bool(others) and all(path.closes and path.closes[0].time < closed + ENDING for path in others)
+
+
 def given_up(session: KafkaConnection) -> tuple[Slow, int] | None:
     """Return the long poll that a client gave up, and after how many nanoseconds; None where it gave up none.
 
@@ -327,7 +296,8 @@ def given_up(session: KafkaConnection) -> tuple[Slow, int] | None:
 def client_timeout_below_max_wait(book: Ledgers) -> Iterator[Case]:
     """Look for connections that end so, by client."""
     ended = ((session, given) for number, session in book.sessions.items()
-             if not is_follower(book, number) and (given := given_up(session)) is not None)  # fmt: skip
+             if not is_follower(book, number) and (given := given_up(session)) is not None
+             and not is_over(book, session))  # fmt: skip
     for all in grouped(ended, lambda one: one[0].client_id).values():
         waits = sorted(wait for _, (_, wait) in all)
         usual = waits[len(waits) // 2]

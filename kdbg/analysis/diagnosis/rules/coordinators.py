@@ -69,8 +69,16 @@ def coordinator_unavailable(book: Ledgers) -> Iterator[Case]:
         group = book.groups.get(one.subject)
         better = group is not None and any(time > one.seen.until for time, _ in group.coordinators)
         if one.seen.until - one.seen.since >= LONG and not better:
-            about = who(one.session, group=one.subject or None)
-            yield coordinator_unavailable.case(about, *extent(one.seen, "error_code"))
+            found, noun = (coordinator_unavailable, "group") if group is not None else (_log, "transactional_id")
+            yield found.case(who(one.session, **{noun: one.subject or None}), *extent(one.seen, "error_code"))
+
+
+_log = coordinator_unavailable._replace(
+    sentence="transactional id {transactional_id} of client {client_id} has no coordinator: broker {broker} responds "
+    "with COORDINATOR_NOT_AVAILABLE, {times}",
+    advice="Check that topic __transaction_state exists and that its partitions have leaders; "
+    "transaction.state.log.replication.factor may exceed the number of brokers.",
+)
 
 
 @rule(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import combinations, pairwise
 from typing import Any
@@ -21,7 +22,9 @@ LATE_POLL, LATE_HEARTBEAT = 0.85, 0.9
 """Shares of a timeout after which it counts as exceeded."""
 AGAIN = 2
 LIKE = 3
-"""Letters at their beginning that client ids of one program have in common, at least."""
+"""Letters at their beginning that client ids of one program have in common, at least; a word in common is longer."""
+WORDS = re.compile(r"[^\W\d_]+")
+OFTEN_RELEASED, OFTEN_LEFT, SHORT_STAY = 5, 3, 15 * SECOND
 
 
 def late(book: Ledgers, group: Group, member: Member) -> tuple[Certainty, tuple[Mark, ...], int] | None:
@@ -218,8 +221,9 @@ def subscriptions_differ(one: Member, other: Member) -> bool:
 
 
 def unlike(one: str, other: str) -> bool:
-    """Return whether two client ids were given for different programs: they do not even begin alike."""
-    return bool(one and other) and one[:LIKE].casefold() != other[:LIKE].casefold()
+    """Return whether two client ids were given for different programs: they do not begin alike, nor share a word."""
+    words = [{word for word in WORDS.findall(name.casefold()) if len(word) > LIKE} for name in (one, other)]
+    return bool(one and other) and one[:LIKE].casefold() != other[:LIKE].casefold() and not words[0] & words[1]
 
 
 @rule(
@@ -296,6 +300,58 @@ def instance_of(book: Ledgers, one: Failures) -> Mapping[str, Any]:
     return {"instance": f" {(twice or ids)[0]}" if ids else ""}
 
 
+@rule(
+    "share-records-released",
+    Severity.ERROR,
+    title="share group releases its records again and again",
+    sentence="client {client_id} releases records of topic {topic} in share group {group}, {times}, and accepted "
+    "{accepted:record}: the records are delivered again and again",
+    advice="Find out why the handler of client {client_id} fails; reject records that cannot be processed, so that "
+    "they are not delivered again before group.share.delivery.count.limit.",
+    document="KIP-932",
+)
+def share_records_released(book: Ledgers) -> Iterator[Case]:
+    """Look for share groups that release often, and accept next to nothing."""
+    for group in book.groups.values():
+        for topic, seen in group.released.items():
+            if seen.count >= OFTEN_RELEASED and group.acknowledged < seen.count:
+                client = max(group.clients, key=lambda name: group.clients[name].count, default=None)
+                yield share_records_released.case(
+                    Who(client, topic=topic, group=group.name), *extent(seen, "acknowledge_types"),
+                    facts={"accepted": group.acknowledged}, weight=2.5,
+                )  # fmt: skip
+
+
+@rule(
+    "short-lived-members",
+    Severity.ERROR,
+    title="short-lived members keep a group rebalancing",
+    sentence="client {client_id} joins group {group} and leaves it within {stay!d}, {times}: each time the group "
+    "rebalances, and its other members ({others}) stop",
+    advice="Set another group.id for client {client_id}, or have it assign partitions without a group (assign, or "
+    "kcat without -G).",
+    document="KIP-415; Kafka documentation, Consumers",
+    explains={"group-id-shared", "client-timeout-below-max-wait", "connection-churn", "error-response",
+              "consumer-too-slow"},
+)  # fmt: skip
+def short_lived_members(book: Ledgers) -> Iterator[Case]:
+    """Look for clients whose members come and go in a group that others stay in."""
+    for group in book.groups.values():
+        joined = grouped((one for one in group.known_members() if one.joined), lambda one: one.client_id)
+        stays = {client: [one.last_sign - one.joined.since for one in all] for client, all in joined.items()}
+        for client, members in joined.items():
+            left = [one for one in members if one.left is not None]
+            longest = max(stays[client])
+            others = [name for name, times in stays.items() if name != client and max(times) > 3 * longest]
+            if len(left) < OFTEN_LEFT or longest > SHORT_STAY or not others:
+                continue
+            seen = Occurrences.of(one.joined for one in members)
+            yield short_lived_members.case(
+                who_in(group, members[0]), *extent(seen, "member_id"), weight=2.5,
+                facts={"stay": longest, "others": named("client", others)},
+            )  # fmt: skip
+
+
 static_member_fenced = by_error(
     "static-member-fenced",
     title="two members use the same group.instance.id",
@@ -304,7 +360,7 @@ static_member_fenced = by_error(
     advice="Set a different group.instance.id for each running instance, and stop an instance before its replacement "
     "starts.",
     document="KIP-345",
-    errors=(82,),  # FENCED_INSTANCE_ID
+    errors=(82, 111),  # FENCED_INSTANCE_ID, UNRELEASED_INSTANCE_ID
     subject="group",
     weight=2.5,
     facts=instance_of,

@@ -25,9 +25,10 @@ def leads_nowhere(book: Ledgers) -> list[tuple[Advertised, list[Path]]]:
     """Return the advertised addresses to which no client connects, each with the attempts, which may be none."""
     paths = list(book.paths.all())
     spoken = {session.broker for session in book.sessions.values()}
+    served = {session.broker for session in book.sessions.values() if session.exchanges > session.unanswered_count}
     found: list[tuple[Advertised, list[Path]]] = []
     for entry in book.clusters.advertised.values():
-        if not entry.host or entry.port <= 0:
+        if not entry.host or entry.port <= 0 or (entry.host, entry.port) in served:
             continue
         to = [path for path in paths if path.acceptor[1] == entry.port and leads_to(entry.host, path, spoken)]
         if any(path.answered is not None or path.ways[1].bytes for path in to):

@@ -10,8 +10,20 @@ from ....protocol.findings import Severity
 from ....protocol.findings.amounts import times
 from ....streams.tcp.paths import Path, Stall
 from ...ledgers import Ledgers
+from ...ledgers.sessions import KafkaConnection, Slow
 from ..case import Case, rule
-from ..queries import MS, SECOND, by_ends, clients_of_host, extent_of_paths, on_paths, span, who_at
+from ..queries import (
+    MS,
+    SECOND,
+    by_ends,
+    clients_of_host,
+    extent_of_marks,
+    extent_of_paths,
+    on_paths,
+    span,
+    who,
+    who_at,
+)
 from ..text import named
 
 LARGE = 500
@@ -19,6 +31,8 @@ LARGE = 500
 AGAIN = 3
 LONG_STALL = 1500 * MS
 LONG_TRIP = 50 * MS
+LONG_READ, LOW_RATE = 5 * SECOND, 1 << 20
+"""Nanoseconds of reading, and bytes per second of a path that carries less than any local network."""
 FEWEST_LOSSES, SHARE_LOST = 6, 0.01
 
 
@@ -52,7 +66,7 @@ def blackhole(path: Path, now: int) -> tuple[int, Stall] | None:
     "'fragmentation needed'.",
     document="RFC 4821, RFC 8899",
     alternatives=("the network was down at that moment",),
-    explains={"packet-loss", "network-interruption", "connection-churn"},
+    explains={"no-response", "packet-loss", "network-interruption", "connection-churn"},
 )
 def mtu_blackhole(book: Ledgers) -> Iterator[Case]:
     """Look for connections on which only small segments are acknowledged."""
@@ -95,7 +109,7 @@ def interrupted(path: Path) -> Stall | None:
     "interfaces of both.",
     document="RFC 6298",
     alternatives=("the other host was suspended",),
-    explains={"packet-loss", "broker-frozen", "consumer-too-slow", "session-timeout-too-short",
+    explains={"no-response", "packet-loss", "broker-frozen", "consumer-too-slow", "session-timeout-too-short",
               "head-of-line-blocking", "commit-after-leaving-group"},
 )  # fmt: skip
 def network_interruption(book: Ledgers) -> Iterator[Case]:
@@ -135,6 +149,45 @@ def network_latency(book: Ledgers) -> Iterator[Case]:
         yield network_latency.case(
             who_at(book, host, broker), *extent_of_paths(paths), weight=1.8,
             facts={"trip": quickest, "clients": named("client", clients) if clients else f"host {host}"},
+        )  # fmt: skip
+
+
+def limited_rate(session: KafkaConnection) -> tuple[list[Slow], float] | None:
+    """Return responses that took long from their first byte to their last, and the bytes per second.
+
+    None where these took little in all, where the client closed its receive window, or where packets were lost.
+    """
+    path = session.path
+    long = [one for one in session.slow if one.end - one.first >= SECOND]
+    if path is None or sum(one.end - one.first for one in long) < LONG_READ:
+        return None
+    way = path.ways[1 - session.client_side]
+    lost = way.resent + way.late > SHARE_LOST * way.packets or path.ways[session.client_side].shuts
+    return None if lost else (long, way.bytes / (sum(one.end - one.first for one in session.slow) / SECOND))
+
+
+@rule(
+    "low-bandwidth",
+    Severity.WARNING,
+    title="network bandwidth limits responses",
+    sentence="responses of broker {broker} to client {client_id} take up to {long!d} from the first byte to the last, "
+    "at {rate:byte} per second, without loss and with an open receive window: the network path {probably}is the limit",
+    advice="Check the bandwidth between client and broker, and shapers or proxies on the path; lower fetch.max.bytes "
+    "and max.partition.fetch.bytes, or compress records.",
+    document="RFC 9293, section 3.8.6",
+    alternatives=("the broker sends the response slowly",),
+    explains={"consumer-too-slow", "head-of-line-blocking"},
+)
+def low_bandwidth(book: Ledgers) -> Iterator[Case]:
+    """Look for connections whose responses trickle in at a low rate."""
+    for session in book.sessions.values():
+        found = limited_rate(session)
+        if found is None or found[1] > LOW_RATE:
+            continue
+        marks = [one.mark for one in found[0]]
+        yield low_bandwidth.case(
+            who(session), *extent_of_marks(marks), weight=2.0, certainty="likely",
+            facts={"rate": found[1], "long": max(one.end - one.first for one in found[0])},
         )  # fmt: skip
 
 

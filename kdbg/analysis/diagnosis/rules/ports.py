@@ -18,11 +18,20 @@ CHANGE, ALERT, HANDSHAKE, DATA = 0x14, 0x15, 0x16, 0x17
 METHODS: tuple[bytes, ...] = (b"GET ", b"POST", b"PUT ", b"HEAD", b"DELE", b"OPTI", b"PATC", b"TRAC", b"PRI ")
 LONGER: dict[bytes, str] = {b"DELE": "DELETE", b"OPTI": "OPTIONS", b"PATC": "PATCH", b"TRAC": "TRACE"}
 """Methods of HTTP by their first four bytes, where they are longer."""
+SERVICES: dict[bytes, str] = {
+    b"E\0\0\0": "a PostgreSQL error", b"SSH-": "SSH", b"-ERR": "a Redis error", b"220 ": "an SMTP or FTP greeting",
+    b"+OK": "a POP3 greeting", b"AMQP": "AMQP", b"RFB ": "VNC", b"* OK": "an IMAP greeting",
+}  # fmt: skip
+"""Services by how their first message begins."""
+PROXY = (b"PROXY ", b"\r\n\r\n\0\r\nQ")
+"""How the header of the PROXY protocol begins, in version 1 and 2."""
 OF_CERTIFICATES = ("certificate", "unknown_ca", "unknown ca")
 """Parts of the names of alerts about certificates."""
 ENCRYPTED_ALERT = 52
 """Bytes of an encrypted alert of TLS 1.3 at most, padded, after a change of the cipher; a Finished takes more."""
 PLAIN_ALERT = 7
+OF_HANDSHAKE = 12
+"""Packets of a broker at most that does no more than a handshake, and an alert."""
 AT_ONCE, FEWEST_TURNED_AWAY = 200 * MS, 3
 
 
@@ -72,6 +81,54 @@ def kafka_client_to_http_server(book: Ledgers) -> Iterator[Case]:
 
 
 @rule(
+    "foreign-service",
+    Severity.ERROR,
+    title="port of another service",
+    sentence="client {client_id} sends Kafka requests to address {broker}, which responds with {what}: no Kafka broker "
+    "listens there",
+    advice="Check bootstrap.servers and advertised.listeners: the port belongs to another service.",
+    document="Kafka documentation, Security: listener configuration",
+    explains={"connection-churn", "no-response", "not-kafka", "client-without-sasl"},
+)
+def foreign_service(book: Ledgers) -> Iterator[Case]:
+    """Look for connections of Kafka clients on which what comes back is no response to any request."""
+    wrong = (
+        path
+        for path in book.paths.all()
+        if (session := book.session_on(path)) is not None
+        and session.exchanges == session.unanswered_count
+        and path.opened
+        and path.ways[1].head
+        and path.ways[1].head[0] != ALERT
+        and path.ways[1].head[:4] != b"HTTP"
+    )
+    for (host, broker), paths in by_ends(wrong):
+        head = paths[0].ways[1].head
+        what = next((name for start, name in SERVICES.items() if head.startswith(start)), f"bytes {head.hex(' ')}")
+        yield foreign_service.case(
+            Who(client_on(book, paths), host, endpoint(broker)), *extent_of_paths(paths), {"what": what}, weight=3.0
+        )
+
+
+@rule(
+    "proxy-protocol-header",
+    Severity.ERROR,
+    title="PROXY header sent to a broker",
+    sentence="a load balancer on host {host} begins {count:connection} to broker {broker} with a PROXY header, which "
+    "the broker reads as a Kafka request: it closes the connection",
+    advice="Remove the PROXY protocol from the load balancer's backend (send-proxy, proxy_protocol): Kafka brokers do "
+    "not support it.",
+    document="PROXY protocol, section 2",
+    explains={"no-response", "connection-churn", "not-kafka", "proxy-without-backend"},
+)
+def proxy_protocol_header(book: Ledgers) -> Iterator[Case]:
+    """Look for connections that begin with such a header, and end without a response."""
+    begun = (path for path in book.paths.all() if path.ways[0].head.startswith(PROXY) and not path.ways[1].bytes)
+    for (host, broker), paths in by_ends(begun):
+        yield proxy_protocol_header.case(Who(None, host, endpoint(broker)), *extent_of_paths(paths), weight=3.1)
+
+
+@rule(
     "plaintext-client-to-tls-listener",
     Severity.ERROR,
     title="plaintext client on a TLS listener",
@@ -113,7 +170,10 @@ def tls_client_to_plaintext_listener(book: Ledgers) -> Iterator[Case]:
         if path.ways[0].head[:2] == bytes((HANDSHAKE, 3)) and not path.ways[1].bytes and path.closes
     )
     plain = {session.broker for session in book.sessions.values() if session.peers.tls is None}
+    tls = {path.acceptor for path in book.paths.all() if path.ways[1].head[:2] == bytes((HANDSHAKE, 3))}
     for (host, broker), paths in by_ends(wrong):
+        if broker in tls:
+            continue
         sure = broker in plain or any(path.closes[0].side == 1 for path in paths)
         yield tls_client_to_plaintext_listener.case(
             Who(None, host, endpoint(broker)), *extent_of_paths(paths), weight=3.0,
@@ -131,6 +191,11 @@ def refuses(path: Path) -> bool:
     rest = sent.bytes - hello
     plain = sent.tail[:1] == bytes((ALERT,)) and sent.tail_length == PLAIN_ALERT
     return plain or (0 < rest <= ENCRYPTED_ALERT and sent.tail[:1] in (bytes((DATA,)), bytes((CHANGE,))))
+
+
+def is_of_certificates(alert: str) -> bool:
+    """Return whether a TLS alert is about certificates, by its name."""
+    return any(one in alert.lower() for one in OF_CERTIFICATES)
 
 
 @rule(
@@ -155,7 +220,7 @@ def tls_untrusted_certificate(book: Ledgers) -> Iterator[Case]:
     for peers, finding in book.left:
         if finding.kind is Kind.NOT_DECRYPTED and isinstance(finding.facts, Encrypted):
             alerts = finding.facts.client_alerts
-            about = (name for name in alerts if any(one in name.lower() for one in OF_CERTIFICATES))
+            about = (name for name in alerts if is_of_certificates(name))
             told[peers.first_packet] = next(about, ""), finding.facts
     wrong = [path for path in book.paths.all() if refuses(path) or told.get(path.first_packet, ("",))[0]]
     for (host, broker), paths in by_ends(wrong):
@@ -169,6 +234,51 @@ def tls_untrusted_certificate(book: Ledgers) -> Iterator[Case]:
         )  # fmt: skip
 
 
+def is_rejected(path: Path) -> bool:
+    """Return whether a client had no response to its first data after a TLS handshake, but for an encrypted alert."""
+    sent, answered = path.ways
+    return bool(
+        path.closes and answered.last_time <= path.closes[0].time < path.start + AT_ONCE * 10
+        and answered.head[:1] == bytes((HANDSHAKE,))
+        and sent.tail[:1] == answered.tail[:1] == bytes((DATA,)) and answered.tail_length <= ENCRYPTED_ALERT
+        and answered.packets <= OF_HANDSHAKE
+        and not refuses(path)
+    )  # fmt: skip
+
+
+@rule(
+    "tls-client-certificate-rejected",
+    Severity.ERROR,
+    title="broker rejects the client's certificate",
+    sentence="broker {broker} ends each of {count:TLS connection} from host {host} right after the handshake, with "
+    "{alert}: the broker {probably}rejects the client's certificate, or requires one",
+    advice="Check the client's certificate in ssl.keystore.location (librdkafka: ssl.certificate.location): whether "
+    "there is one, its expiry date, and that ssl.truststore.location of the broker has its CA.",
+    document="RFC 8446, section 4.4.2.4; Kafka documentation, Security: ssl.client.auth",
+    alternatives=("the broker's log names another reason",),
+    explains={"connection-churn", "tls-handshake-failing", "not-readable"},
+)
+def tls_client_certificate_rejected(book: Ledgers) -> Iterator[Case]:
+    """Look for ends between which each TLS connection is ended by the broker before it carried a response."""
+    tls = (path for path in book.paths.all() if path.ways[0].head[:1] == bytes((HANDSHAKE,)))
+    alerts = {peers.first_packet: finding.facts.broker_alerts for peers, finding in book.left
+              if isinstance(finding.facts, Encrypted)}  # fmt: skip
+    for (host, broker), paths in by_ends(tls):
+        told = {path: next((name for name in alerts.get(path.first_packet, ()) if is_of_certificates(name)), "")
+                for path in paths}  # fmt: skip
+        ended = [path for path in paths if told[path] or is_rejected(path)]
+        alert = next(filter(None, told.values()), "")
+        if 2 * len(ended) <= sum(bool(path.closes and path.ways[1].bytes) for path in paths) or (
+            not alert and len(ended) < FEWEST_TURNED_AWAY
+        ):
+            continue
+        yield tls_client_certificate_rejected.case(
+            Who(None, host, endpoint(broker)), *extent_of_paths(ended), weight=3.0,
+            facts={"alert": f"TLS alert {alert}" if alert else "an encrypted TLS alert"},
+            certainty="certain" if alert else "likely",
+        )  # fmt: skip
+
+
 def turned_away(path: Path) -> bool:
     """Return whether the acceptor closes a connection at once, without a word."""
     if path.answered is None or path.ways[1].bytes or not path.closes or path.ways[0].bytes > 1000:
@@ -178,6 +288,28 @@ def turned_away(path: Path) -> bool:
         return False
     first = path.closes[0]
     return first.side == 1 and first.time - path.answered < AT_ONCE
+
+
+@rule(
+    "proxy-without-backend",
+    Severity.ERROR,
+    title="connections are accepted and closed at once",
+    sentence="address {broker} accepts {count:connection} from host {host} and closes each at once without a "
+    "response: it {probably}belongs to a proxy or load balancer that reaches no broker",
+    advice="Check that the brokers that the proxy at address {broker} forwards to are running, and pass its health "
+    "check.",
+    document="Kafka documentation, Broker configs: advertised.listeners",
+    alternatives=("the broker is starting or stopping", "another service listens there, such as ZooKeeper"),
+    explains={"connection-churn", "no-response", "client-without-sasl"},
+)
+def proxy_without_backend(book: Ledgers) -> Iterator[Case]:
+    """Look for ends at which all connections of a host are turned away."""
+    for (host, broker), paths in by_ends(book.paths.all()):
+        if all(turned_away(path) for path in paths) and any(path.ways[0].bytes for path in paths):
+            yield proxy_without_backend.case(
+                Who(client_on(book, paths), host, endpoint(broker)), *extent_of_paths(paths),
+                certainty="likely" if len(paths) >= FEWEST_TURNED_AWAY else "guess", weight=2.9,
+            )  # fmt: skip
 
 
 @rule(

@@ -101,8 +101,7 @@ def corrupt_batch(book: Ledgers) -> Iterator[Case]:
     title="one partition receives nearly all records",
     sentence="client {client_id} writes {share:.0%} of its {total:record} for topic {topic} to partition {partition}, "
     "one of {partitions:partition}",
-    advice="Choose a key with more distinct values. Records with neither a key nor an explicit partition are spread "
-    "by the partitioner (partitioner.class; librdkafka: partitioner).",
+    advice="Choose a key with more distinct values.",
     document="KIP-480, KIP-794",
     alternatives=("the partition is chosen deliberately",),
 )
@@ -121,6 +120,8 @@ def hot_partition(book: Ledgers) -> Iterator[Case]:
         share = records[hot] / total if total else 0.0
         if partitions < FEWEST_PARTITIONS or total < MANY_RECORDS or batches < MANY_BATCHES or share < SHARE:
             continue
+        if any(one.keyless for one in by_partition[hot]):
+            continue  # the partitioner chose the partition, batch by batch
         seen = Occurrences.of(one.requests for one in by_partition[hot])
         yield hot_partition.case(
             who(session_of(book, client), topic=topic, partition=hot), seen.since, seen.until, records[hot],

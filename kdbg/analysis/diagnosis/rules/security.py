@@ -98,6 +98,21 @@ def sasl_mechanism_not_enabled(book: Ledgers) -> Iterator[Case]:
         )  # fmt: skip
 
 
+sasl_client_to_plaintext_listener = by_error(
+    "sasl-client-to-plaintext-listener",
+    title="SASL client on a listener without SASL",
+    sentence="client {client_id} starts SASL on broker {broker}, which rejects SaslHandshake with ILLEGAL_SASL_STATE, "
+    "{times}: that listener does not authenticate clients",
+    advice="Use the port of the SASL listener, or set security.protocol=PLAINTEXT (or SSL) on the client.",
+    document="KIP-43",
+    errors=(34,),  # ILLEGAL_SASL_STATE
+    apis=(SASL_HANDSHAKE,),
+    subject="",
+    weight=3.0,
+    explains={"connection-churn"},
+)
+
+
 @rule(
     "sasl-wrong-credentials",
     Severity.ERROR,

@@ -11,7 +11,9 @@ from ...ledgers.sessions import KafkaConnection, Unanswered
 from ..case import Case, Certainty, rule
 from ..queries import api_name, evidence, extent_of_marks, failures, grouped, malformed, who
 
-UNSUPPORTED_VERSION, API_VERSIONS = 35, 18
+UNSUPPORTED_VERSION, METADATA, API_VERSIONS = 35, 3, 18
+OF_QUORUM = frozenset({52, 53, 62, 63})
+"""Vote, BeginQuorumEpoch, BrokerRegistration, BrokerHeartbeat: APIs of controllers."""
 OLDEST: dict[int, int] = {0: 3, 1: 4, 2: 1, 8: 2, 9: 1, 11: 2, 19: 2, 20: 1, 32: 1, 33: 1}
 """API keys and the least versions of them that Kafka 4 supports, where older ones were dropped (KIP-896)."""
 
@@ -53,6 +55,25 @@ def version_facts(session: KafkaConnection, key: int, version: int, offered: tup
         text += " according to its ApiVersions response" if lowest <= version <= highest else ""
     return {"api": api_name(key), "version": version, "offered": text,
             "software": session.software or "unknown software"}  # fmt: skip
+
+
+@rule(
+    "controller-as-bootstrap",
+    Severity.ERROR,
+    title="client connects to a controller",
+    sentence="client {client_id} connects to address {broker}, whose ApiVersions response contains no Metadata: a "
+    "KRaft controller listens there, not a broker",
+    advice="Set bootstrap.servers to the brokers; for tools that administer controllers, use --bootstrap-controller.",
+    document="KIP-919",
+    explains={"connection-churn", "no-response"},
+)
+def controller_as_bootstrap(book: Ledgers) -> Iterator[Case]:
+    """Look for clients that a controller responds to, other than brokers."""
+    wrong = (one for one in book.sessions.values() if METADATA not in one.offered and OF_QUORUM & one.offered.keys()
+             and one.apis.keys() <= {API_VERSIONS, METADATA} and one.first is not None)  # fmt: skip
+    for sessions in grouped(wrong, lambda one: (one.client_id, one.peers.client[0], one.broker)).values():
+        marks = [session.first for session in sessions if session.first is not None]
+        yield controller_as_bootstrap.case(who(sessions[0]), *extent_of_marks(marks, "api_keys"), weight=3.0)
 
 
 @rule(

@@ -6,7 +6,7 @@ from typing import Any
 
 from ....exchanges.messages.exchange import Exchange
 from ....protocol.wire.readings.outline import Outline
-from ..accounts import Accounts
+from ..accounts import Accounts, opened
 from ..evidence import Mark, Occurrences
 from ..flows import MOST_EVENTS, Began, Fetched, PartitionWrites, Polls, Sample, Transactional
 from ..sessions import KafkaConnection
@@ -16,6 +16,8 @@ Body = dict[str, Any]
 MOST_TIMES = 4096
 MOST_SERVED = 128
 CODEC = 0x07
+OPENED = 16
+"""Produce requests of a connection whose records are read."""
 PRODUCE = 0
 OFFSET_OUT_OF_RANGE = 1
 
@@ -33,6 +35,8 @@ def produce(
         for topic in response.get("responses") or ()
         for partition in topic.get("partition_responses") or ()
     }
+    if session.used(PRODUCE).seen.count <= OPENED:
+        asked = opened(exchange.request) or asked
     for topic in asked.get("topic_data") or ():
         name = book.topic(topic.get("name"), topic.get("topic_id"))
         for partition in topic.get("partition_data") or ():
@@ -69,6 +73,8 @@ def _wrote(
     entry.records += count
     entry.bytes += batch.get("batch_length") or batch.get("message_size") or 0
     entry.singles += count == 1
+    records = batch.get("records")
+    entry.keyless += isinstance(records, list) and bool(records) and records[0].get("key") is None
     entry.uncompressed += not (batch.get("attributes") or 0) & CODEC
     producer_id = batch.get("producer_id", -1)
     if producer_id is not None and producer_id >= 0 and (producer := book.producers.producer(producer_id)) is not None:

@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from ....exchanges.messages.exchange import CapturedMessage, Exchange
-from ..accounts import Accounts
-from ..evidence import Mark
+from ....exchanges.messages.exchange import Exchange
+from ..accounts import Accounts, opened
+from ..evidence import Mark, Occurrences
 from ..groups import LONGEST_REASON, Event, Group, assignment_of, few_of, subscription_of
 from ..sessions import KafkaConnection
 
 Body = dict[str, Any]
 JOIN_GROUP, SYNC_GROUP, OFFSET_DELETE = 11, 14, 47
+ACCEPT, RELEASE, REJECT = 1, 2, 3
 
 
 def in_group(
@@ -31,17 +32,11 @@ def in_group(
     if read is None:
         return
     if key == JOIN_GROUP:
-        asked = _opened(exchange.request)
+        asked = opened(exchange.request)
     if key in (JOIN_GROUP, SYNC_GROUP):
-        response = _opened(exchange.response) or response
+        response = opened(exchange.response) or response
     group.failed(key, response.get("error_code", 0), mark)
     read(book, group, session, mark, asked, response)
-
-
-def _opened(half: CapturedMessage | None) -> Body:
-    """Return a message with its payloads opened."""
-    message = half.message() if half is not None else None
-    return message.body if message is not None and not message.misaligned and isinstance(message.body, dict) else {}
 
 
 def join(book: Accounts, group: Group, session: KafkaConnection, mark: Mark, asked: Body, response: Body) -> None:
@@ -172,6 +167,21 @@ def commit(book: Accounts, group: Group, session: KafkaConnection, mark: Mark, a
         group.happened(Event(mark, "commit", member_id, epoch, code))
 
 
+def acknowledge(
+    book: Accounts, group: Group, session: KafkaConnection, mark: Mark, asked: Body, response: Body
+) -> None:
+    """Take what a ShareFetch or ShareAcknowledge acknowledges (KIP-932): a range of records has one type, or each."""
+    for topic in asked.get("topics") or ():
+        for partition in topic.get("partitions") or ():
+            for batch in partition.get("acknowledgement_batches") or ():
+                types = list(map(int, batch.get("acknowledge_types") or ()))
+                count = batch.get("last_offset", 0) - batch.get("first_offset", 0) + 1 if len(types) == 1 else 1
+                group.acknowledged += count * sum(one in (ACCEPT, REJECT) for one in types)
+                if RELEASE in types:
+                    name = book.topic(topic.get("topic"), topic.get("topic_id"))
+                    group.released.setdefault(name, Occurrences()).add(mark)
+
+
 def offset_fetch(
     book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, response: Body, exchange: Exchange
 ) -> None:
@@ -211,7 +221,9 @@ def _partitions(book: Accounts, body: Body) -> Iterator[tuple[tuple[str, int], B
             yield (name, partition.get("partition_index", -1)), partition
 
 
-IN_GROUP = {8: commit, 11: join, 12: heartbeat, 13: leave, 14: sync, 68: consumer_heartbeat}
+IN_GROUP = {
+    8: commit, 11: join, 12: heartbeat, 13: leave, 14: sync, 68: consumer_heartbeat, 78: acknowledge, 79: acknowledge,
+}  # fmt: skip
 """Readers of exchanges about one group, by API key; OffsetDelete only names the group."""
 READERS: dict[int, Any] = {
     9: offset_fetch, 28: in_transaction, 42: delete_groups,

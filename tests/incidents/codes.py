@@ -56,6 +56,7 @@ NO_RULE_YET: Final[dict[str, str]] = {
     "stale-topic-id": "a client uses the id of a topic that is there no longer",
     "clock-skew": "records have the time of a clock that is wrong",
     "feedback-loop": "a program writes to the topic that it reads",
+    "group-full": "a group has as many members as it may, and leaving it gets no response",
     "member-epoch-fenced": "a member goes on with an epoch of before its removal",
     "group-migration-disabled": "a member of the new protocol in a group of the classic one",
     "commit-behind-position": "a program commits the record that it handled and reads it again",

@@ -105,16 +105,16 @@ def plain_token(client: Handmade, user: str = "bob") -> None:
     client.ask("SaslAuthenticate", 1, auth_bytes=f"\0{user}\0{USERS[user]}".encode())
 
 
-def delegation(stage: Stage, *, logs_in: bool = True, wait: float = 2.5) -> None:
+def delegation(stage: Stage, *, logs_in: bool = True, lifetime: int = 1500) -> None:
     """A delegation token that is renewed too late; or one that is wanted of a listener without logins."""
     with stage.recording(), handmade("spark-driver", SASL if logs_in else PLAIN) as client:
         client.ask("ApiVersions", 0)
         if logs_in:
             plain_token(client)
         for _ in range(2):
-            told = client.ask("CreateDelegationToken", 1, renewers=[], max_lifetime_ms=1500 if wait else 600_000)
+            told = client.ask("CreateDelegationToken", 1, renewers=[], max_lifetime_ms=lifetime)
             if logs_in:
-                time.sleep(wait)
+                time.sleep(2.5)
                 client.ask("RenewDelegationToken", 1, hmac=told["hmac"], renew_period_ms=60_000)
 
 
@@ -182,13 +182,13 @@ INCIDENTS = (
         "delegation-token-renewed-too-late", "error-response", "guarded", delegation,
         {"client_id": "spark-driver", "user": "bob"},
         (Shown("RenewDelegationToken", "DELEGATION_TOKEN_EXPIRED", client_id="spark-driver"),),
-        "renew the token before it expires", partial(delegation, wait=0.0),
+        "renew the token before it expires", partial(delegation, lifetime=600_000),
     ),
     Incident(
         "delegation-token-without-login", "error-response", "guarded", partial(delegation, logs_in=False),
         {"client_id": "spark-driver", "broker": PLAIN},
         (Shown("CreateDelegationToken", "DELEGATION_TOKEN_REQUEST_NOT_ALLOWED", client_id="spark-driver", at_least=2),),
-        "a listener with SASL or mutual TLS", partial(delegation, wait=0.0),
+        "a listener with SASL or mutual TLS", partial(delegation, lifetime=600_000),
     ),
     Incident(
         "cluster-not-allowed", "cluster-authorization-failed", "guarded",

@@ -302,20 +302,55 @@ def test_connections_that_are_reset_when_idle() -> None:
     )  # fmt: skip
 
 
-def test_responses_that_trickle_in() -> None:
-    def build(case: tuple[int, int, int]) -> Facts:
-        took, size, resent = case
+def test_messages_that_trickle_in() -> None:
+    def build(case: tuple[int, int, int, bool]) -> Facts:
+        took, size, resent, requests = case
         facts = Facts()
         session = facts.client()
         assert session.path is not None
-        way = session.path.ways[1]
+        way = session.path.ways[0 if requests else 1]
         way.bytes, way.packets, way.resent = size, 100, resent
-        session.slow.append(slow(5, 0, SECOND, SECOND + took, api=FETCH))
+        one = slow(5, 0, SECOND, SECOND + (0 if requests else took), api=FETCH)
+        session.slow.append(one._replace(start=one.start + took) if requests else one)
         return facts
 
     rate = 5 << 20
-    check("low-bandwidth", build, found=[(5 * SECOND, rate, 0), (5 * SECOND, rate, 1)],
-          not_found=[(5 * SECOND - 1, 9, 0), (5 * SECOND, rate + 9, 0), (5 * SECOND, rate, 2)])  # fmt: skip
+    for requests in (False, True):
+        check("low-bandwidth", build, found=[(5 * SECOND, rate, 0, requests), (5 * SECOND, rate, 1, requests)],
+              not_found=[(5 * SECOND - 1, 9, 0, requests), (5 * SECOND, rate + 9, 0, requests),
+                         (5 * SECOND, rate, 2, requests)])  # fmt: skip
+        (case,) = cases(build((5 * SECOND, 9, 0, requests)), "low-bandwidth")
+        assert case.facts["messages"] == ("requests" if requests else "responses")
+
+
+def test_requests_that_are_sent_without_a_pause() -> None:
+    def build(case: tuple[int, int, int]) -> Facts:
+        api, times, lasts = case
+        facts = Facts()
+        facts.client().heard(mark(1), api, 9, "shop", 9).seen = seen(times, 0, lasts)
+        return facts
+
+    check(
+        "repeated-requests", build, found=[(3, 40, 2 * SECOND), (32, 80, 4 * SECOND)],
+        not_found=[(3, 39, 2 * SECOND), (3, 40, 2 * SECOND - 1), (3, 79, 4 * SECOND), (PRODUCE, 99, 2 * SECOND)],
+    )  # fmt: skip
+    (case,) = cases(build((3, 80, 2 * SECOND)), "repeated-requests")
+    assert (case.facts["rate"], case.facts["api"], case.count) == (40.0, "Metadata", 80)
+
+
+def test_what_a_broker_claims_of_a_batch_is_checked() -> None:
+    def build(kind: Kind | None) -> str:
+        facts = Facts()
+        session = facts.client()
+        if kind is not None:
+            session.odd(kind, mark(3))
+        facts.fails(session, 2, PRODUCE, "orders", seen(3))
+        (case,) = cases(facts, "corrupt-batch")
+        return sentence(case)
+
+    assert "writes a record batch of topic orders that fails its CRC check" in build(Kind.CRC_MISMATCH)
+    for kind in (None, Kind.TRAILING_BYTES):
+        assert build(kind).endswith("although their checksums and lengths are correct")
 
 
 def test_certificates_that_a_broker_rejects() -> None:

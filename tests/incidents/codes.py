@@ -38,6 +38,8 @@ OURS: Final[dict[str, str]] = {
     "sasl-client-to-plaintext-listener": "a client logs in at a listener without SASL",
     "share-records-released": "a share consumer releases records again and again",
     "broker-down": "a broker is gone, and its clients try to reach it again and again",
+    "low-bandwidth": "a line is full",
+    "repeated-requests": "a request that is needed now and then is sent without a pause",
     "connection-failing": "an address that nobody reaches, whatever the reason",
     "tls-handshake-failing": "a TLS handshake that fails, for the reason that its alert names",
     "no-response": "a listener that never responds",
@@ -48,6 +50,7 @@ OURS: Final[dict[str, str]] = {
 }
 """What is not among the agreed, and why it is none of them."""
 NO_RULE_YET: Final[dict[str, str]] = {
+    "commit-per-record": "a commit for each record, at a low rate",
     "zookeeper-as-bootstrap": "the port is ZooKeeper's",
     "offset-reset-on-active-group": "offsets of a group with members cannot be altered by others",
     "reassignment-stuck": "a reassignment to a broker that is down does not end",
@@ -60,7 +63,6 @@ NO_RULE_YET: Final[dict[str, str]] = {
     "member-epoch-fenced": "a member goes on with an epoch of before its removal",
     "group-migration-disabled": "a member of the new protocol in a group of the classic one",
     "commit-behind-position": "a program commits the record that it handled and reads it again",
-    "commit-per-record": "a commit for each record",
     "offset-reset-none": "a group without offsets that may not begin anywhere",
     "committed-offsets-lost": "a group's offsets are deleted between two runs",
     "rebalance-storm": "a member that crashes again and again makes its group rebalance",
@@ -71,11 +73,9 @@ NO_RULE_YET: Final[dict[str, str]] = {
     "transactional-id-expired": "a transactional id has expired, and its producer goes on",
     "share-lock-expired": "a share consumer acknowledges records after its lock on them has expired",
     "metadata-storm": "a client requests Metadata again and again",
-    "admin-request-storm": "a monitor sends the same request again and again",
     "synchronous-producer": "a producer waits a round trip for each record",
     "connection-leak": "a program opens connections and closes none",
     "nagle-delayed-ack": "a request in two pieces waits for a delayed acknowledgement",
-    "bandwidth-saturated": "a line is full",
     "idle-flow-dropped": "a firewall forgets idle connections and drops their packets",
     "packet-reordering": "packets overtake one another",
     "invalid-replica-assignment": "a partition is to move to a broker that the cluster does not have",

@@ -93,7 +93,8 @@ class Ledgers(Accounts):
         if latency is not None and request is not None and response is not None:
             self.pulses[session.broker].beat(response.first_time)
             begun, ended = response.first_time, response.last_time
-            if (latency >= SLOW or ended - begun >= SLOW) and len(session.slow) < MOST_SLOW:
+            longest = max(latency, ended - begun, request.last_time - request.first_time)
+            if longest >= SLOW and len(session.slow) < MOST_SLOW:
                 waits = held(key, request_body)
                 session.slow.append(Slow(mark, key, request.last_time, begun, ended, waits, request_body.get("acks")))
         throttle = response_body.get("throttle_time_ms")

@@ -240,13 +240,13 @@ INCIDENTS = (
         "request Metadata when it is needed", partial(asks_for_metadata_in_python, pause=1.0),
     ),
     Incident(
-        "configs-described-without-pause", "admin-request-storm", "one", describes,
+        "configs-described-without-pause", "repeated-requests", "one", describes,
         {"client_id": "config-watch", "broker": ONE},
         (Shown("DescribeConfigs", client_id="config-watch", at_least=100),), "a pause of some seconds",
         partial(describes, pause=1.0),
     ),
     Incident(
-        "lag-measured-without-pause", "admin-request-storm", "one", measures_lag,
+        "lag-measured-without-pause", "repeated-requests", "one", measures_lag,
         {"client_id": "lag-watch", "broker": ONE}, (Shown("OffsetFetch", client_id="lag-watch", at_least=100),),
         "a pause of some seconds", partial(measures_lag, pause=1.0),
     ),
@@ -271,12 +271,12 @@ INCIDENTS = (
         "TCP_NODELAY, or one write for a request", partial(in_two_pieces, nagle=False),
     ),
     Incident(
-        "thin-line-librdkafka", "bandwidth-saturated", "one", narrow, AT_LINE | {"client_id": "film-upload"},
+        "thin-line-librdkafka", "low-bandwidth", "one", narrow, AT_LINE | {"client_id": "film-upload"},
         (Shown("Produce", client_id="film-upload", at_least=20),), "compression.type, or more bandwidth",
         partial(narrow, rate=0),
     ),
     Incident(
-        "thin-line-java", "bandwidth-saturated", "one", narrow_for_java, AT_LINE | {"client_id": "film-archive"},
+        "thin-line-java", "low-bandwidth", "one", narrow_for_java, AT_LINE | {"client_id": "film-archive"},
         (Shown("Produce", client_id="film-archive", at_least=20),), "compression.type, or more bandwidth",
         partial(narrow_for_java, rate=0),
     ),

@@ -311,7 +311,7 @@ INCIDENTS = (
         partial(commits_the_last, off=1),
     ),
     Incident(
-        "commit-for-each-record", "commit-per-record", "one", commits_each,
+        "commit-for-each-record", "repeated-requests", "one", commits_each,
         {CLIENT: "event-audit", "group": "event-audits"},
         (Shown("OffsetCommit", client_id="event-audit", at_least=100),), "commit every few seconds",
         partial(commits_each, every=100),

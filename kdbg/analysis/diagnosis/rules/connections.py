@@ -18,6 +18,7 @@ from ..queries import (
     extent,
     extent_of_marks,
     extent_of_paths,
+    group_of,
     grouped,
     span,
     topic_of,
@@ -33,6 +34,7 @@ LIMIT = 100 << 20
 """socket.request.max.bytes unless it is changed."""
 LARGE = 64 << 10
 OFTEN_RESET, ALIKE = 3, 1.5
+MANY_REPEATED, PER_SECOND = 40, 20
 LONG_BLOCK, RIGHT_AFTER, OFTEN_BLOCKED = 200 * MS, 50 * MS, 3
 WORTH = 800 * MS
 """Some clients request metadata after long polls of 500 ms by design."""
@@ -122,6 +124,46 @@ def idle_connection_reset(book: Ledgers) -> Iterator[Case]:
         yield idle_connection_reset.case(
             who(all[0][0]), *extent_of_paths(paths), facts={"idle": shortest}, certainty="likely", weight=2.3
         )
+
+
+HABITS: dict[int, str] = {
+    2: "Read offsets every few seconds; one ListOffsets request can name many partitions",
+    3: "Use the metadata that the client keeps (metadata.max.age.ms), not a request for each record",
+    8: "Commit once per poll, or with enable.auto.commit, not for each record",
+    9: "Read committed offsets every few seconds; one request can name many groups",
+    10: "Find the coordinator once, and again only after NOT_COORDINATOR",
+    12: "Set heartbeat.interval.ms to a third of session.timeout.ms (default 3000)",
+    15: "Describe groups every few seconds; one request can name many",
+    16: "List groups every few seconds",
+    32: "Describe configurations every few minutes; one request can name many resources",
+    60: "Describe the cluster every few minutes",
+    68: "Use the heartbeat interval that the broker sends (group.consumer.heartbeat.interval.ms)",
+}
+"""APIs that a client needs now and then, with what to do about one that it uses without a pause."""
+
+
+@rule(
+    "repeated-requests",
+    Severity.WARNING,
+    title="same request again and again",
+    sentence="client {client_id} sends broker {broker} {count:request} of {api}, {rate:,.0f} per second: each costs "
+    "the broker work and brings nothing new",
+    advice="Lower the rate. {remedy}.",
+    document="Kafka documentation, Design: Efficiency",
+    alternatives=("a test or benchmark sends them deliberately",),
+)
+def repeated_requests(book: Ledgers) -> Iterator[Case]:
+    """Look for clients that use an API without a pause which they need now and then."""
+    for sessions in grouped(book.sessions.values(), lambda one: (one.client_id, one.peers.client[0])).values():
+        for key, remedy in HABITS.items():
+            seen = Occurrences.of(session.used(key).seen for session in sessions)
+            lasts = seen.until - seen.since
+            if seen.count >= MANY_REPEATED and lasts >= 2 * SECOND and seen.count >= PER_SECOND * lasts / SECOND:
+                first = next(session for session in sessions if session.used(key).seen)
+                yield repeated_requests.case(
+                    who(first, group=group_of(book, first.client_id)), *extent(seen, "api_key"), weight=1.1,
+                    facts={"rate": seen.count * SECOND / lasts, "api": api_name(key), "remedy": remedy},
+                )  # fmt: skip
 
 
 def mixed_up(session: KafkaConnection) -> bool:

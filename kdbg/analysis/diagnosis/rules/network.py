@@ -152,43 +152,45 @@ def network_latency(book: Ledgers) -> Iterator[Case]:
         )  # fmt: skip
 
 
-def limited_rate(session: KafkaConnection) -> tuple[list[Slow], float] | None:
-    """Return responses that took long from their first byte to their last, and the bytes per second.
+def limited_rate(session: KafkaConnection, *, requests: bool) -> tuple[list[Slow], float, int] | None:
+    """Return messages of one direction that were long on the way, bytes per second, and the longest time.
 
-    None where these took little in all, where the client closed its receive window, or where packets were lost.
+    None where these took little in all, where the receiver closed its window, or where packets were lost.
     """
-    path = session.path
-    long = [one for one in session.slow if one.end - one.first >= SECOND]
-    if path is None or sum(one.end - one.first for one in long) < LONG_READ:
+    path, found = session.path, [(one, one.start - one.mark.time if requests else one.end - one.first)
+                                 for one in session.slow]  # fmt: skip
+    if path is None or sum(time for _, time in found) < LONG_READ:
         return None
-    way = path.ways[1 - session.client_side]
-    lost = way.resent + way.late > SHARE_LOST * way.packets or path.ways[session.client_side].shuts
-    return None if lost else (long, way.bytes / (sum(one.end - one.first for one in session.slow) / SECOND))
+    way, other = path.ways[session.client_side ^ (not requests)], path.ways[session.client_side ^ requests]
+    rate = way.bytes / (sum(time for _, time in found) / SECOND)
+    if rate > LOW_RATE or way.resent + way.late > SHARE_LOST * way.packets or other.shuts:
+        return None
+    return [one for one, time in found if time >= LONG_TRIP], rate, max(time for _, time in found)
 
 
 @rule(
     "low-bandwidth",
     Severity.WARNING,
-    title="network bandwidth limits responses",
-    sentence="responses of broker {broker} to client {client_id} take up to {long!d} from the first byte to the last, "
-    "at {rate:byte} per second, without loss and with an open receive window: the network path {probably}is the limit",
+    title="network bandwidth limits messages",
+    sentence="{messages} of client {client_id} and broker {broker} take up to {long!d} from first to last byte, at "
+    "{rate:byte} per second, without loss and with an open receive window: the network path {probably}is the limit",
     advice="Check the bandwidth between client and broker, and shapers or proxies on the path; lower fetch.max.bytes "
     "and max.partition.fetch.bytes, or compress records.",
     document="RFC 9293, section 3.8.6",
-    alternatives=("the broker sends the response slowly",),
+    alternatives=("the sender itself is slow",),
     explains={"consumer-too-slow", "head-of-line-blocking"},
 )
 def low_bandwidth(book: Ledgers) -> Iterator[Case]:
-    """Look for connections whose responses trickle in at a low rate."""
+    """Look for connections whose requests or responses trickle in at a low rate."""
     for session in book.sessions.values():
-        found = limited_rate(session)
-        if found is None or found[1] > LOW_RATE:
-            continue
-        marks = [one.mark for one in found[0]]
-        yield low_bandwidth.case(
-            who(session), *extent_of_marks(marks), weight=2.0, certainty="likely",
-            facts={"rate": found[1], "long": max(one.end - one.first for one in found[0])},
-        )  # fmt: skip
+        for requests in (False, True):
+            found = limited_rate(session, requests=requests)
+            if found is not None:
+                marks, rate, longest = [one.mark for one in found[0]], *found[1:]
+                yield low_bandwidth.case(
+                    who(session), *extent_of_marks(marks), weight=2.0, certainty="likely",
+                    facts={"messages": "requests" if requests else "responses", "rate": rate, "long": longest},
+                )  # fmt: skip
 
 
 @rule(

@@ -11,12 +11,24 @@ from ...ledgers.evidence import Occurrences
 from ...ledgers.flows import PartitionWrites
 from ...ledgers.sessions import KafkaConnection
 from ..case import Case, rule
-from ..queries import SECOND, by_error, evidence, extent, extent_of_marks, failures, session_of, topic_of, who
+from ..queries import (
+    SECOND,
+    by_error,
+    evidence,
+    extent,
+    extent_of_marks,
+    failures,
+    session_of,
+    sessions_of,
+    topic_of,
+    who,
+)
 from ..text import named
 
 PRODUCE, FETCH = 0, 1
 CORRUPT_MESSAGE, OUT_OF_ORDER_SEQUENCE_NUMBER = 2, 45
 FEWEST_PARTITIONS, MANY_RECORDS, MANY_BATCHES, SHARE = 3, 100, 20, 0.75
+OF_RECORDS = (Kind.CRC_MISMATCH, Kind.DECOMPRESSION_FAILED, Kind.MALFORMED_RECORD_SET, Kind.ENCODING_MISTAKE)
 MANY_SINGLES, PER_SECOND, NEARLY_ALL = 200, 200, 0.95
 
 
@@ -84,7 +96,9 @@ def led_by(book: Ledgers, topic: str) -> str:
 def corrupt_batch(book: Ledgers) -> Iterator[Case]:
     """Look for the error, by client and topic, and for batches that are damaged where they are fetched."""
     for one in failures(book, (CORRUPT_MESSAGE,), (PRODUCE,)):
-        yield corrupt_batch.case(
+        found = corrupt_batch if any(session.findings.get(kind) for session in sessions_of(book, one.client_id)
+                                     for kind in OF_RECORDS) else _intact  # fmt: skip
+        yield found.case(
             who(one.session, topic=one.subject or None), *extent(one.seen, "error_code"), {"how": "writes"}, weight=2.5
         )
     for session in book.sessions.values():
@@ -93,6 +107,13 @@ def corrupt_batch(book: Ledgers) -> Iterator[Case]:
             continue
         topic = topic_of((key for key, one in book.fetched.items() if one.with_data), session)
         yield corrupt_batch.case(who(session, topic=topic), *extent(damaged, "crc"), {"how": "fetches"}, weight=2.5)
+
+
+_intact = corrupt_batch._replace(
+    sentence="broker {broker} rejects record batches of client {client_id} for topic {topic} with CORRUPT_MESSAGE, "
+    "{times}, although their checksums and lengths are correct",
+    advice="Check the broker's log for its reason: brokers other than Apache Kafka use the code for other errors too.",
+)
 
 
 @rule(

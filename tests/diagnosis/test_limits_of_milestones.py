@@ -204,7 +204,8 @@ def test_another_protocol_is_an_error_where_a_client_asked_for_kafka() -> None:
 def test_captures_of_which_nothing_can_be_read() -> None:
     facts = Facts()
     (case,) = cases(facts, "not-readable")
-    assert (case.severity, case.facts["what"]) == (Severity.WARNING, "it has no TCP connection")
+    assert (case.severity, case.facts["what"]) == (Severity.WARNING, "no TCP connection was read")
+    assert [[case.code for case in diagnose(facts, over=over)] for over in (True, False)] == [["not-readable"], []]
     hidden(facts, facts.path(closed="client"), Why.NO_KEYS)
     (case,) = cases(facts, "not-readable")
     assert (case.severity, case.count) == (Severity.WARNING, 1)

@@ -27,8 +27,8 @@ SAME: tuple[str, ...] = ("client_id", "topic", "group", "transactional_id")
 """What a cause and its after-effect have in common, where both say it."""
 
 
-def diagnose(book: Ledgers) -> list[Case]:
-    """Return the causes that the rules find in the ledgers, the weightiest first.
+def diagnose(book: Ledgers, *, over: bool = True) -> list[Case]:
+    """Return the causes that the rules find in the ledgers, the weightiest first; `over`: the capture has ended.
 
     A case that blames a party for what a malformed message explains itself is a note: such a message is its first
     evidence, and half of all.
@@ -46,6 +46,8 @@ def diagnose(book: Ledgers) -> list[Case]:
             cases.append(case)
     reasons = [case for case in cases if not case.rule.fallback]
     left = [case for case in cases if not case.rule.fallback or not any(is_reason(one, case) for one in reasons)]
+    if not over:
+        left = [case for case in left if case.code != "not-readable"]  # what is not there yet may come
     return sorted(after_effects(left), key=weight)
 
 

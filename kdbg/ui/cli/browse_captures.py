@@ -147,7 +147,7 @@ class IndexReader:
         if self._ledgers is None:
             return
         self._new = False
-        cases = diagnose(self._ledgers)
+        cases = diagnose(self._ledgers, over=over)
         objects = tuple(map(case_object, cases[:MOST_CAUSES]))
         causes = Causes(file, objects, over, max(len(cases) - MOST_CAUSES, 0))
         if causes != self._causes:

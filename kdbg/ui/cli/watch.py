@@ -180,7 +180,7 @@ def diagnose_stream(stream: LiveStream, file: OpenFile, output: ExchangeOutput, 
 
     def news() -> None:
         """Write the causes above a note that were not written before."""
-        found = diagnose(ledgers)
+        found = diagnose(ledgers, over=False)
         for case in found:
             key = (case.code, case.who.client_id, case.who.topic, case.who.group, case.who.transactional_id)
             if case.severity is not Severity.NOTE and key not in told:

@@ -378,7 +378,7 @@ def not_readable(book: Ledgers) -> Iterator[Case]:
     packets = sum(way.packets for path in book.paths.all() for way in path.ways)
     what, how = f"{len(hidden):,} TLS connections were not decrypted", "--tls-keys with the session keys of a client"
     if not hidden:
-        what = "no connection in it carries Kafka" if packets else "it has no TCP connection"
+        what = "no connection in it carries Kafka" if packets else "no TCP connection was read"
         how = "a capture filter that includes the broker's port, and capture on the interface of the clients"
     yield not_readable.case(
         Who(), book.first_time, book.last_time, max(len(hidden), 1),

@@ -146,7 +146,7 @@ def test_what_rules_look_for() -> None:
     assert on_paths(paths) == Evidence((), tuple(path.first_packet for path in paths[:7]))
     paths[3].last_time = START + 99
     assert span(paths) == (START, START + 99)
-    assert [(ends, len(some)) for ends, some in by_ends(paths)] == [(("10.0.0.1", BROKER), 8)]
+    assert [(ends, len(some)) for ends, some in by_ends(facts, paths)] == [(("10.0.0.1", BROKER), 8)]
     shop.exchanges, again.exchanges, till.exchanges = 2, 3, 4
     assert clients_of_host(facts, "10.0.0.1") == ["shop", "till"]
     till.exchanges = 6

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kdbg.analysis.diagnosis import diagnose
-from kdbg.analysis.diagnosis.text import sentence
+from kdbg.analysis.diagnosis.queries import by_ends
+from kdbg.analysis.diagnosis.text import advice, sentence
 from kdbg.analysis.ledgers.evidence import Occurrences
 from kdbg.analysis.ledgers.flows import Sample
 from kdbg.exchanges.messages.peers import Peers
@@ -371,3 +372,33 @@ def test_certificates_that_a_broker_rejects() -> None:
         not_found=[(2, "broker", DATA, 52, 0), (3, "client", DATA, 40, 0), (3, "broker", DATA, 53, 0),
                    (3, "broker", ALERT, 40, 0), (3, "broker", DATA, 40, 3)],
     )  # fmt: skip
+
+
+def test_offsets_of_a_topic_that_was_made_anew() -> None:
+    def found(asked: int, log_start: int, ids: int) -> tuple[str, str]:
+        facts = Facts()
+        session = facts.client()
+        facts.fails(session, 1, FETCH, "orders", seen(2))
+        facts.reads(session, "orders", errors={1: seen(2)}, out_of_range=asked, log_start=log_start)
+        topic = facts.clusters.topic("orders")
+        assert topic is not None
+        topic.ids.update({str(number): START for number in range(ids)})
+        (case,) = cases(facts, "offset-out-of-range-data-loss")
+        return sentence(case), advice(case).split()[0]
+
+    assert ["the oldest offset is 9, 4 offsets later" in found(5, 9, ids)[0] for ids in (0, 1)] == [True, True]
+    assert found(5, 9, 1)[1] == "Raise"
+    for asked, start, ids, lost in ((5, 9, 2, "the topic was deleted and recreated"), (9, 5, 1, "does not have that")):
+        said, first = found(asked, start, ids)
+        assert lost in said
+        assert first == "Check"
+
+
+def test_who_is_the_client_of_a_connection_that_began_before_the_capture() -> None:
+    facts = Facts()
+    session = facts.client(opened=False)
+    assert session.path is not None
+    path = session.path
+    path.initiator, path.acceptor = path.acceptor, path.initiator
+    assert dict(by_ends(facts, [path])) == {("10.0.0.1", ("10.0.0.2", 9092)): [path]}
+    assert dict(by_ends(Facts(), [path])) == {("10.0.0.2", ("10.0.0.1", 50000)): [path]}

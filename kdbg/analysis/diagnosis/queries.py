@@ -6,6 +6,7 @@ Also the rules that an error code, or a malformed message, alone makes sure of.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from functools import partial
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from ...exchanges.messages.peers import End, endpoint
@@ -149,9 +150,15 @@ def extent_of_paths(paths: list[Path]) -> Extent:
     return *span(paths), len(paths), on_paths(paths)
 
 
-def by_ends(paths: Iterable[Path]) -> Iterable[tuple[tuple[str, End], list[Path]]]:
-    """Return paths by the host of their initiator, and their acceptor."""
-    return grouped(paths, lambda path: (path.initiator[0], path.acceptor)).items()
+def by_ends(book: Ledgers, paths: Iterable[Path]) -> Iterable[tuple[tuple[str, End], list[Path]]]:
+    """Return paths by the host of the client, and the broker."""
+    return grouped(paths, partial(ends_of, book)).items()
+
+
+def ends_of(book: Ledgers, path: Path) -> tuple[str, End]:
+    """Return the host of the client of a path, and the broker: who opened it does not tell where it began before."""
+    session = book.session_on(path)
+    return (path.initiator[0], path.acceptor) if session is None else (session.peers.client[0], session.broker)
 
 
 def client_on(book: Ledgers, paths: Iterable[Path]) -> str | None:

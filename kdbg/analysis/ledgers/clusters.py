@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from ...exchanges.messages.peers import End
 from .evidence import Bounded, Mark, Occurrences
 
 MOST = 4096
 MOST_CHANGES = 64
+NO_ID = str(UUID(int=0))
 
 
 class Advertised:
@@ -43,6 +45,8 @@ class Topic:
         self.errors: dict[int, Occurrences] = {}
         """Error codes that Metadata gave for it."""
         self.found: Occurrences = Occurrences()
+        self.ids: dict[str, int] = {}
+        """Its topic ids, and when each was told first: several of a topic that was deleted and recreated."""
         self.partitions: dict[int, list[Led]] = {}
         self.creating: Occurrences = Occurrences()
         """Requests that ask for it and let the broker create it."""
@@ -129,6 +133,8 @@ class Clusters:
                 topic.errors.setdefault(code, Occurrences()).add(mark)
             else:
                 topic.found.add(mark)
+                if (topic_id := str(entry.get("topic_id") or NO_ID)) != NO_ID and len(topic.ids) < MOST_CHANGES:
+                    topic.ids.setdefault(topic_id, mark.time)
             for partition in entry.get("partitions") or ():
                 led = topic.partitions.setdefault(partition.get("partition_index", -1), [])
                 replicas, in_sync = partition.get("replica_nodes") or (), partition.get("isr_nodes") or ()

@@ -71,12 +71,14 @@ def blackhole(path: Path, now: int) -> tuple[int, Stall] | None:
 def mtu_blackhole(book: Ledgers) -> Iterator[Case]:
     """Look for connections on which only small segments are acknowledged."""
     holed = (path for path in book.paths.all() if blackhole(path, book.last_time) is not None)
-    for (host, broker), paths in by_ends(holed):
+    for (host, broker), paths in by_ends(book, holed):
         what = blackhole(paths[0], book.last_time)
         if what is None:
             continue
         side, stall = what
         way, ends = paths[0].ways[side], (f"host {host}", f"broker {endpoint(broker)}")
+        if paths[0].initiator == broker:
+            ends = ends[1], ends[0]
         yield mtu_blackhole.case(
             who_at(book, host, broker), *extent_of_paths(paths), certainty="likely", weight=3.3,
             facts={"sender": ends[side], "taker": ends[1 - side], "size": stall.size,
@@ -116,7 +118,7 @@ def network_interruption(book: Ledgers) -> Iterator[Case]:
     """Look for segments that were sent again and again over a second or more."""
     cut = {path: stall for path in book.paths.all()
            if (stall := interrupted(path)) is not None and blackhole(path, book.last_time) is None}  # fmt: skip
-    for (host, broker), paths in by_ends(cut):
+    for (host, broker), paths in by_ends(book, cut):
         worst = max((cut[path] for path in paths), key=length)
         yield network_interruption.case(
             who_at(book, host, broker), worst.since, worst.until or worst.last, sum(cut[path].times for path in paths),
@@ -141,7 +143,7 @@ def network_interruption(book: Ledgers) -> Iterator[Case]:
 def network_latency(book: Ledgers) -> Iterator[Case]:
     """Look for ends between which no handshake is quick."""
     measured = (path for path in book.paths.all() if path.round_trip is not None)
-    for (host, broker), paths in by_ends(measured):
+    for (host, broker), paths in by_ends(book, measured):
         quickest = min(path.round_trip for path in paths if path.round_trip is not None)
         if quickest < LONG_TRIP:
             continue
@@ -206,7 +208,7 @@ def low_bandwidth(book: Ledgers) -> Iterator[Case]:
 )
 def packet_loss(book: Ledgers) -> Iterator[Case]:
     """Look for ends between which one segment in a hundred or more is sent again."""
-    for (host, broker), paths in by_ends(book.paths.all()):
+    for (host, broker), paths in by_ends(book, book.paths.all()):
         if ip_address(host).is_loopback and ip_address(broker[0]).is_loopback:
             continue  # nothing gets lost there: what is sent again was acknowledged late
         ways = [way for path in paths for way in path.ways]

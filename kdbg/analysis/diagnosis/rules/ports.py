@@ -49,7 +49,7 @@ AT_ONCE, FEWEST_TURNED_AWAY = 200 * MS, 3
 def http_to_kafka_port(book: Ledgers) -> Iterator[Case]:
     """Look for requests of HTTP that are not answered in HTTP."""
     wrong = (path for path in book.paths.all() if path.ways[0].head[:4] in METHODS and path.ways[1].head[:4] != b"HTTP")
-    for (host, broker), paths in by_ends(wrong):
+    for (host, broker), paths in by_ends(book, wrong):
         head = paths[0].ways[0].head[:4]
         yield http_to_kafka_port.case(
             Who(None, host, endpoint(broker)), *extent_of_paths(paths), weight=2.0,
@@ -75,7 +75,7 @@ def kafka_client_to_http_server(book: Ledgers) -> Iterator[Case]:
         if path.ways[1].head[:4] == b"HTTP" and path.ways[0].head and path.ways[0].head[:4] not in METHODS
         and book.session_on(path) is not None
     )  # fmt: skip
-    for (host, broker), paths in by_ends(wrong):
+    for (host, broker), paths in by_ends(book, wrong):
         who = Who(client_on(book, paths), host, endpoint(broker))
         yield kafka_client_to_http_server.case(who, *extent_of_paths(paths), weight=2.0)
 
@@ -102,7 +102,7 @@ def foreign_service(book: Ledgers) -> Iterator[Case]:
         and path.ways[1].head[0] != ALERT
         and path.ways[1].head[:4] != b"HTTP"
     )
-    for (host, broker), paths in by_ends(wrong):
+    for (host, broker), paths in by_ends(book, wrong):
         head = paths[0].ways[1].head
         what = next((name for start, name in SERVICES.items() if head.startswith(start)), f"bytes {head.hex(' ')}")
         yield foreign_service.case(
@@ -124,7 +124,7 @@ def foreign_service(book: Ledgers) -> Iterator[Case]:
 def proxy_protocol_header(book: Ledgers) -> Iterator[Case]:
     """Look for connections that begin with such a header, and end without a response."""
     begun = (path for path in book.paths.all() if path.ways[0].head.startswith(PROXY) and not path.ways[1].bytes)
-    for (host, broker), paths in by_ends(begun):
+    for (host, broker), paths in by_ends(book, begun):
         yield proxy_protocol_header.case(Who(None, host, endpoint(broker)), *extent_of_paths(paths), weight=3.1)
 
 
@@ -145,7 +145,7 @@ def plaintext_client_to_tls_listener(book: Ledgers) -> Iterator[Case]:
         for path in book.paths.all()
         if path.ways[1].head[:2] == bytes((ALERT, 3)) and path.ways[0].head and path.ways[0].head[0] != HANDSHAKE
     )
-    for (host, broker), paths in by_ends(wrong):
+    for (host, broker), paths in by_ends(book, wrong):
         yield plaintext_client_to_tls_listener.case(
             Who(client_on(book, paths), host, endpoint(broker)), *extent_of_paths(paths), weight=3.0,
             facts={"number": int.from_bytes(paths[0].ways[1].head[:4], "big")},
@@ -171,7 +171,7 @@ def tls_client_to_plaintext_listener(book: Ledgers) -> Iterator[Case]:
     )
     plain = {session.broker for session in book.sessions.values() if session.peers.tls is None}
     tls = {path.acceptor for path in book.paths.all() if path.ways[1].head[:2] == bytes((HANDSHAKE, 3))}
-    for (host, broker), paths in by_ends(wrong):
+    for (host, broker), paths in by_ends(book, wrong):
         if broker in tls:
             continue
         sure = broker in plain or any(path.closes[0].side == 1 for path in paths)
@@ -223,7 +223,7 @@ def tls_untrusted_certificate(book: Ledgers) -> Iterator[Case]:
             about = (name for name in alerts if is_of_certificates(name))
             told[peers.first_packet] = next(about, ""), finding.facts
     wrong = [path for path in book.paths.all() if refuses(path) or told.get(path.first_packet, ("",))[0]]
-    for (host, broker), paths in by_ends(wrong):
+    for (host, broker), paths in by_ends(book, wrong):
         seen = [told[path.first_packet] for path in paths if path.first_packet in told]
         alert = next((name for name, _ in seen if name), "")
         names = next((named("name", facts.names) for _, facts in seen if facts.names), "")
@@ -263,7 +263,7 @@ def tls_client_certificate_rejected(book: Ledgers) -> Iterator[Case]:
     tls = (path for path in book.paths.all() if path.ways[0].head[:1] == bytes((HANDSHAKE,)))
     alerts = {peers.first_packet: finding.facts.broker_alerts for peers, finding in book.left
               if isinstance(finding.facts, Encrypted)}  # fmt: skip
-    for (host, broker), paths in by_ends(tls):
+    for (host, broker), paths in by_ends(book, tls):
         told = {path: next((name for name in alerts.get(path.first_packet, ()) if is_of_certificates(name)), "")
                 for path in paths}  # fmt: skip
         ended = [path for path in paths if told[path] or is_rejected(path)]
@@ -304,7 +304,7 @@ def turned_away(path: Path) -> bool:
 )
 def proxy_without_backend(book: Ledgers) -> Iterator[Case]:
     """Look for ends at which all connections of a host are turned away."""
-    for (host, broker), paths in by_ends(book.paths.all()):
+    for (host, broker), paths in by_ends(book, book.paths.all()):
         if all(turned_away(path) for path in paths) and any(path.ways[0].bytes for path in paths):
             yield proxy_without_backend.case(
                 Who(client_on(book, paths), host, endpoint(broker)), *extent_of_paths(paths),
@@ -326,7 +326,7 @@ def proxy_without_backend(book: Ledgers) -> Iterator[Case]:
 )
 def connection_limit(book: Ledgers) -> Iterator[Case]:
     """Look for connections that are turned away where others of that host are served."""
-    for (host, broker), paths in by_ends(path for path in book.paths.all() if turned_away(path)):
+    for (host, broker), paths in by_ends(book, filter(turned_away, book.paths.all())):
         served = [
             session.path
             for session in book.sessions.values()

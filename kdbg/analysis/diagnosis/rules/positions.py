@@ -135,12 +135,21 @@ def offset_out_of_range_data_loss(book: Ledgers) -> Iterator[Case]:
             and book.sessions[connection].client_id == one.client_id
         )  # fmt: skip
         partition, start, asked = next(flows, (None, -1, -1))
-        lost = (
-            f"the oldest offset is {start}, {count(start - asked, 'offset')} later"
-            if start > asked >= 0
-            else "the partition does not have that offset"
-        )
-        yield offset_out_of_range_data_loss.case(
+        known, found, lost = book.clusters.topics.get(one.subject), _beyond, "the partition does not have that offset"
+        if known is not None and len(known.ids) > 1:
+            lost = "the topic was deleted and recreated"
+        elif start > asked >= 0:
+            found, lost = (
+                offset_out_of_range_data_loss,
+                f"the oldest offset is {start}, {count(start - asked, 'offset')} later",
+            )
+        yield found.case(
             who(one.session, topic=one.subject, partition=partition, group=group_of(book, one.client_id)),
             *extent(one.seen, "fetch_offset", "error_code"), facts={"asked": asked, "lost": lost}, weight=2.5,
         )  # fmt: skip
+
+
+_beyond = offset_out_of_range_data_loss._replace(
+    advice="Check whether topic {topic} was deleted and recreated, or an unclean leader election truncated its log, "
+    "and reset the committed offsets. auto.offset.reset decides where the consumer resumes.",
+)

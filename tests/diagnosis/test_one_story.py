@@ -139,7 +139,7 @@ def errors_of_stories_are_those_of_exchanges(path: Path) -> None:
                 assert 0 < facts["count"] <= known, facts
 
 
-@pytest.mark.parametrize("path", by_day(PATHS, 3), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", by_day(PATHS, 6), ids=lambda path: path.name)
 def test_every_view_tells_the_same(path: Path) -> None:
     """One test for each capture, as each reads it in three ways."""
     evidence_is_there_in_every_view(path)

@@ -60,7 +60,7 @@ def test_an_incident_beside_the_project_is_one_story(path: Path) -> None:
     stands_in_the_stories(path)
 
 
-@for_each("path", STAGE, by=lambda path: path.name[0], ids=lambda path: path.name)
+@for_each("path", by_day(STAGE, 2), by=lambda path: path.name[0], ids=lambda path: path.name)
 def test_one_incident_is_one_story(path: Path) -> None:
     stands_in_the_stories(path)
 
@@ -84,7 +84,7 @@ def stands_in_the_stories(path: Path) -> None:
             assert said["sentence"] in shown["sentence"]
 
 
-@pytest.mark.parametrize("path", by_day(PATHS, 2), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", by_day(PATHS, 4), ids=lambda path: path.name)
 def test_all_stories_are_told_in_order(path: Path) -> None:
     for kind, subject in subjects(book(path)):
         events = told(path, kind, subject.name)

@@ -21,7 +21,9 @@ from .codes import MISREAD, NO_RULE_YET
 CAPTURES = Path(__file__).parent / "captures"
 TRUTH: list[dict[str, Any]] = [json.loads(line) for line in (CAPTURES / "truth.jsonl").read_text().splitlines()]
 FAILING = [one for one in TRUTH if not one["healthy"] and one["cause_code"] not in NO_RULE_YET]
-WELL = [one for one in TRUTH if one["healthy"] and one["name"] not in MISREAD]
+QUIET = [one for one in TRUTH if one["healthy"] and one["name"] not in MISREAD]
+CURED = [one for one in QUIET if one["name"].endswith(".cured")]
+WELL = [one for one in QUIET if one not in CURED]
 CUT = by_day(TRUTH, 3)
 """Runs of which a part is judged as well."""
 STOPPED = "127.0.0.11:9092"
@@ -57,7 +59,7 @@ def loud(cases: list[Case]) -> list[Case]:
 
 def test_there_are_enough() -> None:
     assert len(FAILING) >= 40
-    assert len([one for one in WELL if not one["name"].endswith(".cured")]) >= 15
+    assert len(WELL) >= 40
     assert len(UNSEEN) <= len(FAILING) // 20
 
 
@@ -93,7 +95,7 @@ def test_the_cause_comes_first(truth: dict[str, Any]) -> None:
     assert [(one["cause"], one["sentence"]) for one in early if one["cause"] != truth["cause_code"]] == []
 
 
-@for_each("truth", WELL, by=lambda truth: truth["name"][0], ids=lambda truth: truth["name"])
+@for_each("truth", [*WELL, *by_day(CURED, 3)], by=lambda truth: truth["name"][0], ids=lambda truth: truth["name"])
 def test_what_goes_well_is_quiet(truth: dict[str, Any]) -> None:
     """In the whole capture, and in one that began late. TLS that is not decrypted cannot be judged."""
     blocks = blocks_of(truth["file"])

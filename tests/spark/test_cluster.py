@@ -114,6 +114,7 @@ def test_a_cluster_makes_the_tables_that_one_machine_makes(
     assert contents(tmp_path / "tables") == wanted
 
 
+@pytest.mark.nightly  # a cluster takes a minute; by day, runs on one machine are killed
 def test_an_executor_that_is_killed_takes_nothing_along_and_nothing_is_doubled(
     master: str, captures: Path, wanted: dict[str, list[Row]], tmp_path: Path
 ) -> None:

@@ -61,6 +61,17 @@ def test_connections_that_fail_to_the_last() -> None:
     assert "none got a reply" in sentence(case)
 
 
+def test_a_name_with_two_addresses_is_tried_at_both() -> None:
+    def found(later: int, port: int) -> list[Severity]:
+        facts = Facts()
+        attempt(facts, SECOND)
+        granted(facts, SECOND + later, bytes(15) + b"\1" + bytes(15) + b"\2" + FLOW[8:10] + port.to_bytes(2, "big"))
+        return [case.severity for case in cases(facts, "connection-failing")]
+
+    assert found(SECOND - 1, 9092) == []
+    assert found(SECOND, 9092) == found(0, 9093) == [Severity.ERROR]
+
+
 def test_a_broker_that_was_there_and_is_gone() -> None:
     def build(case: tuple[bool, int, int | None]) -> Facts:
         before, times, after = case
@@ -382,7 +393,7 @@ def test_offsets_of_a_topic_that_was_made_anew() -> None:
         facts.reads(session, "orders", errors={1: seen(2)}, out_of_range=asked, log_start=log_start)
         topic = facts.clusters.topic("orders")
         assert topic is not None
-        topic.ids.update({str(number): START for number in range(ids)})
+        topic.ids.update(map(str, range(ids)))
         (case,) = cases(facts, "offset-out-of-range-data-loss")
         return sentence(case), advice(case).split()[0]
 

@@ -44,17 +44,17 @@ def diagnose(book: Ledgers, *, over: bool = True) -> list[Case]:
             if because is not None and case.code not in mistaken.values() and half:
                 case = replace(case, severity=Severity.NOTE, because=because)
             cases.append(case)
-    reasons = [case for case in cases if not case.rule.fallback]
-    left = [case for case in cases if not case.rule.fallback or not any(is_reason(one, case) for one in reasons)]
+    exchanges = {number for case in cases if not case.rule.fallback for number in case.evidence.exchanges}
+    packets = {number for case in cases if not case.rule.fallback for number in case.evidence.packets}
+    left = [
+        case
+        for case in cases
+        if not case.rule.fallback
+        or (exchanges.isdisjoint(case.evidence.exchanges) and packets.isdisjoint(case.evidence.packets))
+    ]
     if not over:
         left = [case for case in left if case.code != "not-readable"]  # what is not there yet may come
     return sorted(after_effects(left), key=weight)
-
-
-def is_reason(reason: Case, fallback: Case) -> bool:
-    """Return whether a case of a rule has evidence in common with one that gives no reason."""
-    pairs = zip(reason.evidence[:2], fallback.evidence[:2], strict=True)
-    return any(set(numbers) & set(others) for numbers, others in pairs)
 
 
 def after_effects(cases: list[Case]) -> list[Case]:
@@ -63,12 +63,14 @@ def after_effects(cases: list[Case]) -> list[Case]:
     found: list[Case] = []
     for case in cases:
         for cause in causes:
-            pairs = ((getattr(cause.who, name), getattr(case.who, name)) for name in SAME)
             explains = cause is not case and case.code in cause.rule.explains and cause.code not in case.rule.explains
+            if not (explains or accounts_for(cause, case)) or not is_during(cause, case):
+                continue
+            pairs = ((getattr(cause.who, name), getattr(case.who, name)) for name in SAME)
             fits = (cause.who.group is not None and cause.who.group == case.who.group) or all(
                 None in pair or pair[0] == pair[1] for pair in pairs
             )
-            if fits and is_during(cause, case) and (explains or accounts_for(cause, case)):
+            if fits:
                 case = replace(case, severity=Severity.NOTE, because=cause.code)
                 break
         found.append(case)

@@ -5,6 +5,7 @@ Also the rules that an error code, or a malformed message, alone makes sure of.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -25,6 +26,10 @@ OF_BROKERS: frozenset[int] = frozenset((4, 5, 6, 7, 27, 52, 53, 54, 56, 58, 59, 
 """APIs that brokers and controllers alone use."""
 SECOND = 1_000_000_000
 MS = 1_000_000
+FEW = 3
+"""Attempts, or errors, from which on they are no exception."""
+BESIDE = SECOND
+"""Time within which a client tries the other addresses of a host name."""
 Item = TypeVar("Item")
 Key = TypeVar("Key", bound=Hashable)
 Extent = tuple[int, int, int, Evidence]
@@ -159,6 +164,54 @@ def ends_of(book: Ledgers, path: Path) -> tuple[str, End]:
     """Return the host of the client of a path, and the broker: who opened it does not tell where it began before."""
     session = book.session_on(path)
     return (path.initiator[0], path.acceptor) if session is None else (session.peers.client[0], session.broker)
+
+
+class Reached:
+    """Where connections were opened: `last` has the last start by host and end, and by host alone.
+
+    `beside` has all starts by port and address family: a client tries the other addresses of a name at once.
+    """
+
+    def __init__(self, paths: Iterable[Path]) -> None:
+        self.last: dict[tuple[str, End | None], int] = {}
+        self.beside: dict[tuple[int, bool], list[int]] = {}
+        for path in sorted((path for path in paths if path.answered is not None), key=lambda path: path.start):
+            host, port = path.acceptor
+            self.last[path.initiator[0], path.acceptor] = self.last[path.initiator[0], None] = path.start
+            self.beside.setdefault((port, ":" in host), []).append(path.start)
+
+    def got_past(self, failed: Path) -> bool:
+        """Return whether its host was connected there after this attempt, or over another address at once."""
+        if self.last.get((failed.initiator[0], failed.acceptor), 0) > failed.start:
+            return True
+        starts = self.beside.get((failed.acceptor[1], ":" not in failed.acceptor[0]), [])
+        at = bisect_left(starts, failed.start - BESIDE)
+        return at < len(starts) and starts[at] < failed.start + BESIDE
+
+
+class Unreachable(NamedTuple):
+    """An end that cannot be reached: the attempts, whether it responded before, whether a host reached others since."""
+
+    end: End
+    attempts: list[Path]
+    served: bool
+    elsewhere: bool
+
+
+def unreachable(book: Ledgers) -> Iterator[Unreachable]:
+    """Yield the ends to which the last attempt of a host failed."""
+    reached = Reached(book.paths.all())
+    wrong = (one for one in book.paths.all() if one.syns and one.answered is None and (one.refused or one.unanswered))
+    attempts = grouped(wrong, lambda path: (path.acceptor, path.initiator[0]))
+    failed: dict[End, list[Path]] = {}
+    for (acceptor, _), some in attempts.items():
+        if (len(some) >= FEW or some[-1].refused or some[-1].syns > 1) and not reached.got_past(some[-1]):
+            failed.setdefault(acceptor, []).extend(some)
+    served = {session.broker for session in book.sessions.values() if session.exchanges > session.unanswered_count}
+    for acceptor, some in failed.items():
+        some.sort(key=lambda path: path.start)
+        elsewhere = any(reached.last.get((path.initiator[0], None), 0) > some[0].start for path in some)
+        yield Unreachable(acceptor, some, acceptor in served, elsewhere)
 
 
 def client_on(book: Ledgers, paths: Iterable[Path]) -> str | None:

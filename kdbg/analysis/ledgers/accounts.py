@@ -53,7 +53,7 @@ class Pulse:
         self.last = max(self.last, time)
 
 
-def opened(half: CapturedMessage | None, *, shallow: bool = False) -> dict[str, Any]:
+def body_of(half: CapturedMessage | None, *, shallow: bool = False) -> dict[str, Any]:
     """Return what a message says as far as it can be read, with its records and payloads opened unless `shallow`."""
     message = half.message(shallow=shallow) if half is not None else None
     return message.body if message is not None and not message.misaligned and isinstance(message.body, dict) else {}

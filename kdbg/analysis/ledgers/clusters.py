@@ -45,8 +45,8 @@ class Topic:
         self.errors: dict[int, Occurrences] = {}
         """Error codes that Metadata gave for it."""
         self.found: Occurrences = Occurrences()
-        self.ids: dict[str, int] = {}
-        """Its topic ids, and when each was told first: several of a topic that was deleted and recreated."""
+        self.ids: set[str] = set()
+        """Its topic ids in responses: several where it was deleted and recreated."""
         self.partitions: dict[int, list[Led]] = {}
         self.creating: Occurrences = Occurrences()
         """Requests that ask for it and let the broker create it."""
@@ -134,7 +134,7 @@ class Clusters:
             else:
                 topic.found.add(mark)
                 if (topic_id := str(entry.get("topic_id") or NO_ID)) != NO_ID and len(topic.ids) < MOST_CHANGES:
-                    topic.ids.setdefault(topic_id, mark.time)
+                    topic.ids.add(topic_id)
             for partition in entry.get("partitions") or ():
                 led = topic.partitions.setdefault(partition.get("partition_index", -1), [])
                 replicas, in_sync = partition.get("replica_nodes") or (), partition.get("isr_nodes") or ()

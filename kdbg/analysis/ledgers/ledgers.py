@@ -10,7 +10,7 @@ from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.peers import Peers
 from ...exchanges.messages.requested_wait import WAITS
 from ...protocol.findings import ATTEMPTS, Finding
-from .accounts import MOST_ERRORS, Accounts, opened
+from .accounts import MOST_ERRORS, Accounts, body_of
 from .evidence import mark_of
 from .readers import flows, groups, metadata
 from .sessions import MOST_SLOW, MOST_UNANSWERED, SLOW, Slow, Unanswered
@@ -77,7 +77,7 @@ class Ledgers(Accounts):
             session.sampled = True
             count(self, session, mark, facts)
             return
-        request_body, response_body = opened(request, shallow=True), opened(response, shallow=True)
+        request_body, response_body = body_of(request, shallow=True), body_of(response, shallow=True)
         if not exchange.is_sound(shallow=True):
             findings = exchange.all_findings(shallow=True)
             for finding in findings:

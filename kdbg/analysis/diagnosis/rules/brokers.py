@@ -11,9 +11,8 @@ from ...ledgers import Ledgers
 from ...ledgers.evidence import Occurrences
 from ...ledgers.sessions import KafkaConnection, Slow
 from ..case import Case, Who, rule
-from ..queries import MS, SECOND, by_error, evidence, grouped, on_paths, topic_of
+from ..queries import FEW, MS, SECOND, by_error, evidence, grouped, on_paths, topic_of, unreachable
 from ..text import named
-from .milestones import FEW, unreachable
 
 PRODUCE, ALL = 0, -1
 BURST = 700 * MS
@@ -199,7 +198,7 @@ not_enough_replicas = by_error(
 )  # fmt: skip
 def broker_down(book: Ledgers) -> Iterator[Case]:
     """Look for brokers that responded before, and that no attempt reaches from then on."""
-    for acceptor, paths, before in unreachable(book):
+    for acceptor, paths, before, _ in unreachable(book):
         if not before or len(paths) < FEW:
             continue
         sessions = (one for one in book.sessions.values() if one.broker == acceptor)

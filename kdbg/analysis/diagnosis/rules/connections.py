@@ -155,14 +155,14 @@ HABITS: dict[int, str] = {
 def repeated_requests(book: Ledgers) -> Iterator[Case]:
     """Look for clients that use an API without a pause which they need now and then."""
     for sessions in grouped(book.sessions.values(), lambda one: (one.client_id, one.peers.client[0])).values():
-        for key, remedy in HABITS.items():
+        for key in sorted(HABITS.keys() & {key for session in sessions for key in session.apis}):
             seen = Occurrences.of(session.used(key).seen for session in sessions)
             lasts = seen.until - seen.since
             if seen.count >= MANY_REPEATED and lasts >= 2 * SECOND and seen.count >= PER_SECOND * lasts / SECOND:
                 first = next(session for session in sessions if session.used(key).seen)
                 yield repeated_requests.case(
                     who(first, group=group_of(book, first.client_id)), *extent(seen, "api_key"), weight=1.1,
-                    facts={"rate": seen.count * SECOND / lasts, "api": api_name(key), "remedy": remedy},
+                    facts={"rate": seen.count * SECOND / lasts, "api": api_name(key), "remedy": HABITS[key]},
                 )  # fmt: skip
 
 

@@ -6,13 +6,14 @@ assignment, position, records, commits, transactions. Each rule here finds the c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from textwrap import shorten
 from typing import NamedTuple
 
 from ....exchanges.messages.peers import End, endpoint
 from ....exchanges.messages.rejection import is_normal_step
 from ....protocol.findings import Kind, Severity
+from ....protocol.findings.amounts import count
 from ....protocol.findings.facts import Encrypted
 from ....protocol.grammars import find
 from ....protocol.grammars.errors import ERRORS, error_name
@@ -23,7 +24,19 @@ from ...ledgers.accounts import Failure
 from ...ledgers.evidence import Occurrences
 from ...ledgers.sessions import KafkaConnection, Unanswered
 from ..case import Case, Evidence, Who, rule
-from ..queries import SECOND, api_name, client_on, evidence, extent, extent_of_paths, group_of, grouped, who
+from ..queries import (
+    FEW,
+    SECOND,
+    api_name,
+    client_on,
+    evidence,
+    extent,
+    extent_of_paths,
+    group_of,
+    grouped,
+    unreachable,
+    who,
+)
 from ..text import duration, named
 
 MILESTONES: dict[str, tuple[int, ...]] = {
@@ -39,41 +52,11 @@ FIRST = frozenset({3, 17, 18, 36})
 """Metadata, SaslHandshake, ApiVersions, SaslAuthenticate: what stands at the beginning of a connection."""
 EXISTING = frozenset({36, 69, 84})
 """TOPIC_ALREADY_EXISTS, GROUP_ID_NOT_FOUND, ELECTION_NOT_NEEDED: of requests for what may be there, or done."""
-FEW, OFTEN, LONG = 3, 10, 10 * SECOND
+OFTEN, LONG = 10, 10 * SECOND
 PATIENCE, GIVEN_UP = 5 * SECOND, SECOND
 """How long a request must have waited, beyond what it allows, when the capture ends, and when its client closes."""
-BESIDE = SECOND
-"""Time within which a client tries the other addresses of a host name."""
 FAILED = frozenset({Why.REFUSED, Why.UNANSWERED, Why.UNFINISHED})
 LONGEST_MEANING = 70
-
-
-def got_past(paths: Iterable[Path], failed: list[Path]) -> bool:
-    """Return whether a host was connected there after its last attempt, or over the name's other address at once."""
-    last = failed[-1]
-    later = any(path.acceptor == last.acceptor and path.start > last.start for path in paths)
-    return later or any(
-        path.acceptor[1] == last.acceptor[1] and (":" in path.acceptor[0]) != (":" in last.acceptor[0])
-        and abs(path.start - last.start) < BESIDE
-        for path in paths
-    )  # fmt: skip
-
-
-def unreachable(book: Ledgers) -> Iterator[tuple[End, list[Path], bool]]:
-    """Yield the ends that cannot be reached, each with the attempts, and whether it responded before."""
-    paths = list(book.paths.all())
-    by_host = grouped((path for path in paths if path.answered is not None), lambda path: path.initiator[0])
-    attempts = grouped(
-        (path for path in paths if path.syns and path.answered is None and (path.refused or path.unanswered)),
-        lambda path: (path.acceptor, path.initiator[0]),
-    )
-    failed: dict[End, list[Path]] = {}
-    for (acceptor, host), some in attempts.items():
-        if (len(some) >= FEW or some[-1].refused or some[-1].syns > 1) and not got_past(by_host.get(host, ()), some):
-            failed.setdefault(acceptor, []).extend(some)
-    served = {session.broker for session in book.sessions.values() if session.exchanges > session.unanswered_count}
-    for acceptor, some in failed.items():
-        yield acceptor, sorted(some, key=lambda path: path.start), acceptor in served
 
 
 @rule(
@@ -88,14 +71,12 @@ def unreachable(book: Ledgers) -> Iterator[tuple[End, list[Path], bool]]:
 )
 def connection_failing(book: Ledgers) -> Iterator[Case]:
     """Look for addresses to which the attempts of a host are refused, or get no reply, up to the last."""
-    for acceptor, paths, before in unreachable(book):
+    for acceptor, paths, before, elsewhere in unreachable(book):
         if before and len(paths) >= FEW:
             continue
         refused = sum(path.refused is not None for path in paths)
         how = "each was refused (RST)" if refused == len(paths) else "none got a reply"
         hosts = list(dict.fromkeys(path.initiator[0] for path in paths))
-        elsewhere = any(path.answered is not None and path.start > paths[0].start and path.initiator[0] in hosts
-                        for path in book.paths.all())  # fmt: skip
         yield connection_failing.case(
             Who(None, hosts[0] if len(hosts) == 1 else None, endpoint(acceptor)), *extent_of_paths(paths),
             {"hosts": named("host", hosts), "answers": how if refused in (0, len(paths)) else "some were refused"},
@@ -376,7 +357,7 @@ def not_readable(book: Ledgers) -> Iterator[Case]:
     if not hidden and (book.exchanges or any(path.syns for path in book.paths.all())):
         return
     packets = sum(way.packets for path in book.paths.all() for way in path.ways)
-    what, how = f"{len(hidden):,} TLS connections were not decrypted", "--tls-keys with the session keys of a client"
+    what, how = f"{count(len(hidden), 'TLS connection')} not decrypted", "--tls-keys with the session keys of a client"
     if not hidden:
         what = "no connection in it carries Kafka" if packets else "no TCP connection was read"
         how = "a capture filter that includes the broker's port, and capture on the interface of the clients"

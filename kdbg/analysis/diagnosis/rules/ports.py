@@ -250,8 +250,8 @@ def is_rejected(path: Path) -> bool:
     "tls-client-certificate-rejected",
     Severity.ERROR,
     title="broker rejects the client's certificate",
-    sentence="broker {broker} ends each of {count:TLS connection} from host {host} right after the handshake, with "
-    "{alert}: the broker {probably}rejects the client's certificate, or requires one",
+    sentence="broker {broker} ended {count:TLS connection} from host {host} right after the handshake, with {alert}: "
+    "the broker {probably}rejects the client's certificate, or requires one",
     advice="Check the client's certificate in ssl.keystore.location (librdkafka: ssl.certificate.location): whether "
     "there is one, its expiry date, and that ssl.truststore.location of the broker has its CA.",
     document="RFC 8446, section 4.4.2.4; Kafka documentation, Security: ssl.client.auth",
@@ -294,7 +294,7 @@ def turned_away(path: Path) -> bool:
     "proxy-without-backend",
     Severity.ERROR,
     title="connections are accepted and closed at once",
-    sentence="address {broker} accepts {count:connection} from host {host} and closes each at once without a "
+    sentence="address {broker} closed {count:connection} from host {host} as soon as it had accepted, without a "
     "response: it {probably}belongs to a proxy or load balancer that reaches no broker",
     advice="Check that the brokers that the proxy at address {broker} forwards to are running, and pass its health "
     "check.",

@@ -6,7 +6,7 @@ from typing import Any
 
 from ....exchanges.messages.exchange import Exchange
 from ....protocol.wire.readings.outline import Outline
-from ..accounts import Accounts, opened
+from ..accounts import Accounts, body_of
 from ..evidence import Mark, Occurrences
 from ..flows import MOST_EVENTS, Began, Fetched, PartitionWrites, Polls, Sample, Transactional
 from ..sessions import KafkaConnection
@@ -36,7 +36,7 @@ def produce(
         for partition in topic.get("partition_responses") or ()
     }
     if session.used(PRODUCE).seen.count <= OPENED:
-        asked = opened(exchange.request) or asked
+        asked = body_of(exchange.request) or asked
     for topic in asked.get("topic_data") or ():
         name = book.topic(topic.get("name"), topic.get("topic_id"))
         for partition in topic.get("partition_data") or ():

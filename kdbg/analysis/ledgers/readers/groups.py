@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from ....exchanges.messages.exchange import Exchange
-from ..accounts import Accounts, opened
+from ..accounts import Accounts, body_of
 from ..evidence import Mark, Occurrences
 from ..groups import LONGEST_REASON, Event, Group, assignment_of, few_of, subscription_of
 from ..sessions import KafkaConnection
@@ -32,9 +32,9 @@ def in_group(
     if read is None:
         return
     if key == JOIN_GROUP:
-        asked = opened(exchange.request)
+        asked = body_of(exchange.request)
     if key in (JOIN_GROUP, SYNC_GROUP):
-        response = opened(exchange.response) or response
+        response = body_of(exchange.response) or response
     group.failed(key, response.get("error_code", 0), mark)
     read(book, group, session, mark, asked, response)
 

@@ -13,8 +13,9 @@ from itertools import islice
 from ...protocol.findings import Severity
 from ..ledgers import Ledgers
 from ..ledgers.sessions import ORDER
-from .case import CERTAINTIES, Case, Certainty, Evidence, Rule, Who
+from .case import Case, Evidence, Rule, Who
 from .rules import RULES
+from .trials import CERTAINTIES, Certainty
 
 __all__ = ["Case", "Certainty", "Evidence", "Rule", "Who", "diagnose"]
 BEFORE = 1_000_000_000

@@ -8,10 +8,14 @@ from typing import Any, Literal, NamedTuple
 
 from ...protocol.findings import Severity
 from ..ledgers import Ledgers
+from .trials import CERTAINTIES, Certainty, certainty
 
-Certainty = Literal["certain", "likely", "guess"]
 NO_FACTS: Mapping[str, Any] = {}
-CERTAINTIES: tuple[Certainty, ...] = ("certain", "likely", "guess")
+Milestone = Literal[
+    "connection", "TLS", "API versions", "authentication", "metadata", "coordinator", "group membership",
+    "partition assignment", "position", "records", "commits", "transactions",
+]  # fmt: skip
+"""What a client reaches one after another, in this order."""
 
 
 class Who(NamedTuple):
@@ -58,6 +62,12 @@ class Case:
     weight: float = 1.0
     severity: Severity = Severity.ERROR
     because: str = ""
+    before: Milestone | None = None
+
+    @property
+    def milestone(self) -> Milestone:
+        """The milestone that is not reached, or not kept: `before`, unless that is None the rule's."""
+        return self.before or self.rule.milestone
 
     @property
     def code(self) -> str:
@@ -69,7 +79,7 @@ Find = Callable[[Ledgers], Iterator[Case]]
 
 
 class Rule(NamedTuple):
-    """How one cause is found, and told.
+    """How one cause is found, and told: why clients do not get past a milestone.
 
     `sentence` and `advice` are templates, filled with a case's facts and with who it is about. `document` is where to
     read on. `alternatives` say what else it might be. `explains` are codes of causes that follow from this one: found
@@ -77,7 +87,7 @@ class Rule(NamedTuple):
     """
 
     code: str
-    severity: Severity
+    milestone: Milestone
     title: str
     sentence: str
     advice: str
@@ -85,19 +95,21 @@ class Rule(NamedTuple):
     find: Find
     alternatives: tuple[str, ...] = ()
     explains: frozenset[str] = frozenset()
+    severity: Severity = Severity.ERROR
     fallback: bool = False
 
     def case(
         self, who: Who, since: int, until: int, count: int, evidence: Evidence, facts: Mapping[str, Any] = NO_FACTS,
         **more: Any,
     ) -> Case:  # fmt: skip
-        """Return a case of this rule; of its severity, unless another is given."""
-        return Case(self, who, since, until, count, evidence, facts, **{"severity": self.severity, **more})
+        """Return a case of this rule; of its severity, unless another is given, and as certain as trials allow."""
+        sure = certainty(self.code, more.pop("certainty", CERTAINTIES[0]))
+        return Case(self, who, since, until, count, evidence, facts, sure, **{"severity": self.severity, **more})
 
 
 def rule(
     code: str,
-    severity: Severity,
+    milestone: Milestone,
     title: str,
     sentence: str,
     advice: str,
@@ -105,8 +117,10 @@ def rule(
     alternatives: tuple[str, ...] = (),
     explains: Set[str] = frozenset(),
     *,
+    severity: Severity = Severity.ERROR,
     fallback: bool = False,
 ) -> Callable[[Find], Rule]:
     """Return a decorator that makes a rule of the function that finds its cases."""
-    parts = code, severity, title, sentence, advice, document
-    return lambda find: Rule(*parts, find, alternatives, frozenset(explains), fallback)
+    return lambda find: Rule(
+        code, milestone, title, sentence, advice, document, find, alternatives, frozenset(explains), severity, fallback
+    )

@@ -20,7 +20,8 @@ from ..ledgers.accounts import Failure
 from ..ledgers.evidence import Mark, Occurrences
 from ..ledgers.groups import Group, Member
 from ..ledgers.sessions import ORDER, KafkaConnection, Malformed
-from .case import CERTAINTIES, Case, Evidence, Rule, Who, rule
+from .case import Case, Evidence, Milestone, Rule, Who, rule
+from .trials import CERTAINTIES
 
 OF_BROKERS: frozenset[int] = frozenset((4, 5, 6, 7, 27, 52, 53, 54, 56, 58, 59, 62, 63, 67, 70, 73, 82))
 """APIs that brokers and controllers alone use."""
@@ -258,6 +259,7 @@ def group_of(book: Ledgers, client_id: str) -> str | None:
 
 def by_error(
     code: str,
+    milestone: Milestone,
     title: str,
     sentence: str,
     advice: str,
@@ -276,8 +278,9 @@ def by_error(
     and what `facts` tell.
     """
 
-    @rule(code, Severity.ERROR, title, sentence, advice, document, explains=explains)
+    @rule(code, milestone, title, sentence, advice, document, explains=explains)
     def found(book: Ledgers) -> Iterator[Case]:
+        """Look for error codes in responses."""
         for one in failures(book, errors, apis):
             named = {subject: one.subject or None} if subject else {}
             more = {} if facts is None else facts(book, one)
@@ -291,13 +294,14 @@ def malformed(side: str, title: str, sentence: str) -> Rule:
     """Return the rule for mistakes in the messages of one side."""
 
     @rule(
-        f"malformed-{side}", Severity.ERROR, title, sentence,
+        f"malformed-{side}", "API versions", title, sentence,
         "Correct the program that writes the message. {rule}",
         "Kafka protocol guide", ("another mistake that leads to the same bytes",),
         {"connection-churn", "client-without-sasl", "correlation-mismatch-middlebox",
          "sasl-client-to-plaintext-listener"},
     )  # fmt: skip
     def found(book: Ledgers) -> Iterator[Case]:
+        """Look for encoding mistakes in messages."""
         mistakes: dict[tuple[Any, ...], list[tuple[KafkaConnection, Malformed]]] = {}
         for session in book.sessions.values():
             for key, one in session.mistakes.by_kind.items():

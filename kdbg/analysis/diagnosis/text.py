@@ -8,7 +8,8 @@ from typing import Any
 
 from ...protocol.findings import Severity, amounts
 from ..ledgers import Ledgers
-from .case import Case, Certainty, Evidence, Rule, Who
+from .case import Case, Evidence, Rule, Who
+from .trials import Certainty, trials
 
 
 def kept(case: Case) -> dict[str, Any]:
@@ -21,8 +22,10 @@ def stored_case(found: Mapping[str, Any]) -> Case:
     try:
         evidence = found["evidence"]
         rule = Rule(
-            str(found["cause"]), Severity(found["severity"]), "", _plain(found["sentence"]), _plain(found["advice"]),
-            str(found["document"]), lambda book: iter(()), tuple(_plain(one) for one in found["alternatives"]),
+            str(found["cause"]), found.get("milestone", "connection"), "", _plain(found["sentence"]),
+            _plain(found["advice"]), str(found["document"]), lambda book: iter(()),
+            tuple(_plain(one) for one in found["alternatives"]),
+            severity=Severity(found["severity"]),
         )  # fmt: skip
         return Case(
             rule, Who(**found["who"]), int(found["since_ns"]), int(found["until_ns"]), int(found["count"]),
@@ -118,11 +121,29 @@ def checked(book: Ledgers) -> str:
     return ", ".join(amounts.count(number, noun) for noun, number in numbers.items())
 
 
+def rule_object(rule: Rule) -> Mapping[str, Any]:
+    """Return a rule as JSON has it; its texts are templates. Trials are hits and misses, by certainty and kind."""
+    return {
+        "cause": rule.code,
+        "severity": rule.severity.value,
+        "milestone": rule.milestone,
+        "title": rule.title,
+        "looks_for": (rule.find.__doc__ or "").split("\n\n")[0].removeprefix("Look for ").rstrip("."),
+        "sentence": rule.sentence,
+        "advice": rule.advice,
+        "document": rule.document,
+        "alternatives": list(rule.alternatives),
+        "explains": sorted(rule.explains),
+        "trials": trials().get(rule.code, {}),
+    }
+
+
 def case_object(case: Case) -> Mapping[str, Any]:
     """Return a case as JSON has it: times are seconds since the epoch."""
     return {
         "cause": case.code,
         "severity": case.severity.value,
+        "milestone": case.milestone,
         "sentence": sentence(case),
         "who": {name: value for name, value in case.who._asdict().items() if value is not None},
         "since": case.since / 1e9,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,19 +17,23 @@ if TYPE_CHECKING:
 
     from ...analysis.ledgers import Ledgers
     from ...exchanges.messages.exchange import Exchange
+    from ...views.render.style import Look
 
 KINDS = ("group", "producer", "topic", "client", "transaction", "connection")
 """What `kdbg story` tells of."""
 
 
 @click.command(context_settings={"max_content_width": 100})
-@files_argument("FILE…|DIR")
+@files_argument("FILE…|DIR", required=False)
+@click.option(
+    "--explain-rule", metavar="NAME", help="Print how the rule for a cause finds it, and how often it was right."
+)
 @text_or_json("per line, most severe first")
 @click.option("--notes/--no-notes", default=True, help="Include after-effects and notes (default: notes).")
 @look_options
 @connection_filter_options
 @input_options
-def diagnose_command(files: tuple[str, ...], format: str, notes: bool, **options: Any) -> int:
+def diagnose_command(files: tuple[str, ...], explain_rule: str | None, format: str, notes: bool, **options: Any) -> int:
     """Find root causes of failures, with evidence and fixes.
 
     Each cause names what happens, the client or broker concerned, since when, the evidence, and what to change. A
@@ -39,8 +44,13 @@ def diagnose_command(files: tuple[str, ...], format: str, notes: bool, **options
     kdbg diagnose captures/errors.pcap
     kdbg diagnose broken.pcap --format json
     kdbg diagnose tables/
+    kdbg diagnose --explain-rule hot-partition
     """
     filters, look = take_filters(options), take_look(options)
+    if explain_rule is not None:
+        return write_rule(explain_rule, format, look)
+    if not files:
+        raise click.UsageError("Missing argument 'FILE…|DIR'.")
     folder = folder_of_tables(files, filters)
     from ...analysis.diagnosis import diagnose
     from .ledgers import LedgerOutput
@@ -59,6 +69,21 @@ def diagnose_command(files: tuple[str, ...], format: str, notes: bool, **options
         output.write_cases(capture, cases, file_name, notes=notes)
     output.runner.writer.flush()
     return output.runner.status
+
+
+def write_rule(name: str, format: str, look: Look) -> int:
+    """Write how a rule finds its cause; return the exit status."""
+    from ...analysis.diagnosis.rules import RULES
+    from ...analysis.diagnosis.text import rule_object
+    from ...views.render.diagnosis import rule_lines
+
+    if name not in RULES:
+        raise click.UsageError(f"unknown cause {name}; kdbg guide causes lists all")
+    if format == "json":
+        click.echo(json.dumps(rule_object(RULES[name])))
+    else:
+        click.echo("".join(rule_lines(RULES[name], look)), nl=False)
+    return 0
 
 
 @click.command(context_settings={"max_content_width": 100})

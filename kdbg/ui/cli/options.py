@@ -92,9 +92,9 @@ def all_of(*options: Callable[[F], F]) -> Callable[[F], F]:
     return give
 
 
-def files_argument(metavar: str = "FILE…") -> Callable[[Command], Command]:
+def files_argument(metavar: str = "FILE…", *, required: bool = True) -> Callable[[Command], Command]:
     """Make the argument of one or more files; - is the standard input."""
-    return click.argument("files", nargs=-1, required=True, metavar=metavar, type=click.Path(allow_dash=True))
+    return click.argument("files", nargs=-1, required=required, metavar=metavar, type=click.Path(allow_dash=True))
 
 
 def choice_option(*formats: str, help: str = "Set the output format.") -> Callable[[Command], Command]:

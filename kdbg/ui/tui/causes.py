@@ -141,6 +141,7 @@ class CausePane(Pane):
         yield from _text(cause, "packets", ", ".join(map(str, packets)), "dim", width)
         yield from _text(cause, "fields", ", ".join(fields), "dim", width)
         yield from _text(cause, "alternatively", "; ".join(told["alternatives"]), "dim", width)
+        yield from _text(cause, "milestone", told["milestone"], "dim", width)
         yield from _text(cause, "see", told["document"], "dim", width)
 
     def pieces(self, line: int, width: int) -> list[StyledText]:

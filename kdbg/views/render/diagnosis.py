@@ -7,15 +7,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from ...analysis.diagnosis.text import advice, alternatives, case_object, checked, sentence
+from ...analysis.diagnosis.text import advice, alternatives, case_object, checked, rule_object, sentence
+from ...analysis.diagnosis.trials import certainty
 from ...protocol.findings import Severity, amounts
-from .columns import beside
+from .columns import aligned, beside
 from .findings import MARKS
 from .style import Look
 from .values import Clock, escape
 
 if TYPE_CHECKING:
-    from ...analysis.diagnosis import Case
+    from ...analysis.diagnosis import Case, Rule
     from ...analysis.diagnosis.lint import Party, Remark
     from ...analysis.diagnosis.readiness import Client, Missing
     from ...analysis.diagnosis.stories import Event, Subject
@@ -58,6 +59,7 @@ class CaseView:
             yield from self._text("evidence", shown, "name", whole=True)
         if others := alternatives(case):
             yield from self._text("alternatively", "; ".join(others), "dim")
+        yield from self._text("milestone", case.milestone, "dim")
         yield from self._text("see", case.rule.document, "dim")
         yield "\n"
 
@@ -66,6 +68,26 @@ class CaseView:
         said = escape(f"{label}: {text}" if label else text)
         for line in [said] if whole else beside(said, self.look, indent, hanging="  " if label else ""):
             yield f"{indent}{self.look.paint(style, line) if style else line}\n"
+
+
+def rule_lines(rule: Rule, look: Look) -> Iterator[str]:
+    """Yield the lines of a rule: what it looks for, and how often its cases were right in trials."""
+    known = rule_object(rule)
+    yield f"{look.paint(MARKS[rule.severity][1], rule.code)}  {rule.severity.value}: {rule.title}\n"
+    labels = {"looks_for": "looks for", "milestone": "milestone", "advice": "fix", "document": "see"}
+    texts = {label: str(known[name]) for name, label in labels.items()}
+    texts |= {"alternatively": "; ".join(rule.alternatives), "explains": ", ".join(known["explains"])}
+    for label, text in texts.items():
+        for line in beside(f"{label}: {text}", look, INDENT, hanging="  ") if text else ():
+            yield f"{INDENT}{line}\n"
+    for claim, by_kind in known["trials"].items():
+        hits, misses = (sum(counts) for counts in zip(*by_kind.values(), strict=True))
+        total = f"evidence for '{claim}': right in {hits} of {amounts.count(hits + misses, 'trial')}"
+        yield f"\n{INDENT}{total}, so {certainty(rule.code, claim)}\n"
+        rows = [(kind, f"{right} of {right + wrong}") for kind, (right, wrong) in by_kind.items()]
+        yield from (f"{line}\n" for line in aligned(rows, look, ("name", ""), indent=2 * len(INDENT)))
+    if not known["trials"]:
+        yield f"\n{INDENT}no trials, so at most likely\n"
 
 
 def command(case: Case, file: str) -> str:

@@ -24,13 +24,16 @@ LATE, WORST, FEWEST_LATE = 500 * MS, 1500 * MS, 3
 
 
 def late_in(book: Ledgers, broker: End, until: int) -> list[tuple[KafkaConnection, Slow]]:
-    """Return the answers that a silence held back: asked for before its end, and given right after it."""
+    """Return the answers that a silence held back: asked for before its end, and given right after it.
+
+    They took twice as long as they were asked to wait, and more: a slow broker may hold a long poll back for longer.
+    """
     return [
         (session, slow)
         for session in book.sessions.values()
         if session.broker == broker
         for slow in session.slow
-        if slow.start < until - SECOND // 2 and abs(slow.first - until) < BURST and slow.late > SECOND // 2
+        if slow.start < until - SECOND // 2 and abs(slow.first - until) < BURST and slow.late > SECOND // 2 + slow.held
         and not waits_behind(session, slow) and session.throttle_ms * MS < slow.late // 4
     ]  # fmt: skip
 
@@ -63,7 +66,7 @@ def lost_packets(session: KafkaConnection, silence: tuple[int, int]) -> bool:
 
 @rule(
     "broker-frozen",
-    Severity.ERROR,
+    "connection",
     title="broker process stalled",
     sentence="broker {broker} sent no response for {silent!d}, then responded on {connections:connection} at once (to "
     "{clients}): the broker process {probably}stalled while its host still acknowledged TCP segments",
@@ -113,7 +116,7 @@ def pauses(book: Ledgers, leader: End, since: int, until: int) -> dict[int, int]
 
 @rule(
     "slow-follower",
-    Severity.ERROR,
+    "records",
     title="slow follower delays acks=all",
     sentence="{count:write} of client {client_id} with acks=all waited up to {longest!d} on leader {leader}, which "
     "responded to other requests meanwhile: {follower} {probably}did not fetch for {pause!d}",
@@ -162,6 +165,7 @@ def slow_follower(book: Ledgers) -> Iterator[Case]:
 
 kafka_storage_error = by_error(
     "kafka-storage-error",
+    "records",
     title="broker storage failure",
     sentence="broker {broker} cannot read or write topic {topic}: KAFKA_STORAGE_ERROR, {times}",
     advice="Check log.dirs, the disks and the server log of broker {broker}.",
@@ -172,6 +176,7 @@ kafka_storage_error = by_error(
 
 not_enough_replicas = by_error(
     "not-enough-replicas",
+    "records",
     title="too few in-sync replicas",
     sentence="topic {topic} has fewer in-sync replicas than min.insync.replicas: broker {broker} rejects writes of "
     "client {client_id} with acks=all, {times}",
@@ -186,7 +191,7 @@ not_enough_replicas = by_error(
 
 @rule(
     "broker-down",
-    Severity.ERROR,
+    "connection",
     title="broker is down",
     sentence="broker {broker} last responded {seconds!d} before the capture ends, and {count:connection attempt} from "
     "{hosts} failed after that ({answers}): the broker is {probably}down",

@@ -63,7 +63,7 @@ def client_objects(sessions: list[KafkaConnection]) -> int:
 
 @rule(
     "connection-churn",
-    Severity.WARNING,
+    "connection",
     title="new connection for almost every request",
     sentence="client {client_id} on host {host} opened {count:connection} to broker {broker} and closed each after a "
     "few requests ({rate:connection} per second)",
@@ -71,6 +71,7 @@ def client_objects(sessions: list[KafkaConnection]) -> int:
     "SASL handshakes.",
     document="KIP-612",
     alternatives=("the process restarts in a loop",),
+    severity=Severity.WARNING,
 )
 def connection_churn(book: Ledgers) -> Iterator[Case]:
     """Look for many short connections of one client, which do not belong to a few clients that end."""
@@ -102,7 +103,7 @@ def idle_before_reset(path: Path) -> int:
 
 @rule(
     "idle-connection-reset",
-    Severity.ERROR,
+    "connection",
     title="idle connections are reset",
     sentence="{count:connection} of client {client_id} to address {broker} were reset from there after {idle!d} "
     "without traffic: a proxy, load balancer or firewall {probably}drops idle connections",
@@ -144,13 +145,14 @@ HABITS: dict[int, str] = {
 
 @rule(
     "repeated-requests",
-    Severity.WARNING,
+    "metadata",
     title="same request again and again",
     sentence="client {client_id} sends broker {broker} {count:request} of {api}, {rate:,.0f} per second: each costs "
     "the broker work and brings nothing new",
     advice="Lower the rate. {remedy}.",
     document="Kafka documentation, Design: Efficiency",
     alternatives=("a test or benchmark sends them deliberately",),
+    severity=Severity.WARNING,
 )
 def repeated_requests(book: Ledgers) -> Iterator[Case]:
     """Look for clients that use an API without a pause which they need now and then."""
@@ -178,7 +180,7 @@ def mixed_up(session: KafkaConnection) -> bool:
 
 @rule(
     "correlation-mismatch-middlebox",
-    Severity.ERROR,
+    "connection",
     title="responses with unknown correlation ids",
     sentence="client {client_id} receives {count:response} from broker {broker} with correlation ids that match no "
     "request on that connection, as when a proxy or load balancer mixes up connections",
@@ -211,7 +213,7 @@ def cut_off(session: KafkaConnection) -> Unanswered | None:
 
 @rule(
     "request-exceeds-socket-limit",
-    Severity.ERROR,
+    "API versions",
     title="request exceeds socket.request.max.bytes",
     sentence="client {client_id} sends broker {broker} a request of {size:byte} ({api}), and the broker closes the "
     "connection after {came:byte}: the request {probably}exceeds socket.request.max.bytes",
@@ -253,13 +255,14 @@ def blocked(session: KafkaConnection) -> list[tuple[Slow, Slow]]:
 
 @rule(
     "head-of-line-blocking",
-    Severity.WARNING,
+    "records",
     title="requests blocked by an earlier request",
     sentence="{count:request} of client {client_id} waited up to {longest!d} for an earlier request on the same "
     "connection ({api} after {first}{hold}): a broker responds in request order",
     advice="Use separate connections for long polls and other requests (most clients do), or lower fetch.max.wait.ms "
     "(librdkafka: fetch.wait.max.ms).",
     document="Kafka protocol guide: network",
+    severity=Severity.WARNING,
 )
 def head_of_line_blocking(book: Ledgers) -> Iterator[Case]:
     """Look for connections on which that happens often."""
@@ -296,7 +299,7 @@ def read_late(session: KafkaConnection) -> list[Slow]:
 
 @rule(
     "slow-client",
-    Severity.WARNING,
+    "records",
     title="client reads responses slowly",
     sentence="client {client_id} takes up to {longest!d} to read a response to {api} from broker {broker}: its TCP "
     "receive window stays closed meanwhile",
@@ -304,6 +307,7 @@ def read_late(session: KafkaConnection) -> list[Slow]:
     "little CPU.",
     document="RFC 9293, section 3.8.6.1",
     explains={"consumer-too-slow", "network-latency"},
+    severity=Severity.WARNING,
 )
 def slow_client(book: Ledgers) -> Iterator[Case]:
     """Look for answers whose last byte came long after the first, by connection."""
@@ -321,7 +325,7 @@ def slow_client(book: Ledgers) -> Iterator[Case]:
 
 @rule(
     "quota-throttled",
-    Severity.WARNING,
+    "records",
     title="client exceeds its quota",
     sentence="broker {broker} throttles client {client_id}, {times}, for up to {longest!d} at a time: the client "
     "exceeds a quota",
@@ -329,6 +333,7 @@ def slow_client(book: Ledgers) -> Iterator[Case]:
     "reduce the client's load.",
     document="KIP-13, KIP-124, KIP-219",
     explains={"broker-frozen", "slow-follower", "consumer-too-slow", "head-of-line-blocking"},
+    severity=Severity.WARNING,
 )
 def quota_throttled(book: Ledgers) -> Iterator[Case]:
     """Look for clients that were throttled, by client id."""

@@ -48,12 +48,13 @@ def polls_of(book: Ledgers) -> Iterator[tuple[KafkaConnection, Polls]]:
 
 @rule(
     "busy-fetch-loop",
-    Severity.WARNING,
+    "records",
     title="consumer fetches in a busy loop",
     sentence="client {client_id} sends {rate:Fetch request} per second to broker {broker} and receives {count:empty "
     "response}: max_wait_ms is {wait!d}, min_bytes is {min_bytes}",
     advice="Set fetch.max.wait.ms (librdkafka: fetch.wait.max.ms) to 500 and fetch.min.bytes to 1, their defaults.",
     document="Consumer configs: fetch.max.wait.ms",
+    severity=Severity.WARNING,
 )
 def busy_fetch_loop(book: Ledgers) -> Iterator[Case]:
     """Look for clients whose fetches are mostly empty, come fast, and allow no waiting."""
@@ -74,12 +75,13 @@ def busy_fetch_loop(book: Ledgers) -> Iterator[Case]:
 
 @rule(
     "fetch-sessions-unavailable",
-    Severity.WARNING,
+    "records",
     title="no fetch session available",
     sentence="client {client_id} requests a fetch session from broker {broker} and gets none, {times}: every Fetch "
     "request lists {partitions:partition}",
     advice="Raise max.incremental.fetch.session.cache.slots on the broker, or find out which clients use the slots.",
     document="KIP-227",
+    severity=Severity.WARNING,
 )
 def fetch_sessions_unavailable(book: Ledgers) -> Iterator[Case]:
     """Look for consumers that are refused a session again and again, or lose it."""
@@ -99,13 +101,14 @@ def fetch_sessions_unavailable(book: Ledgers) -> Iterator[Case]:
 
 @rule(
     "fetch-size-too-small",
-    Severity.WARNING,
+    "records",
     title="fetch size smaller than a batch",
     sentence="client {client_id} fetches at most {limit:byte} per partition of topic {topic}, and batches are larger: "
     "{what}, {times}",
     advice="Raise max.partition.fetch.bytes (librdkafka: fetch.message.max.bytes) above the batch size; the default "
     "is 1048576 bytes. With Fetch v2 and older a consumer cannot get past such a batch.",
     document="KIP-74",
+    severity=Severity.WARNING,
 )
 def fetch_size_too_small(book: Ledgers) -> Iterator[Case]:
     """Look for partitions of which fetches bring more than was asked for, most of the time."""
@@ -130,6 +133,7 @@ def fetch_size_too_small(book: Ledgers) -> Iterator[Case]:
 
 codec_unsupported = by_error(
     "codec-unsupported",
+    "records",
     title="client too old for the compression codec",
     sentence="client {client_id} gets UNSUPPORTED_COMPRESSION_TYPE for topic {topic}, {times}: its version of the "
     "request cannot carry zstd, so it never gets past these records",
@@ -143,6 +147,7 @@ codec_unsupported = by_error(
 
 down_conversion_disabled = by_error(
     "down-conversion-disabled",
+    "records",
     title="broker does not convert records",
     sentence="client {client_id} fetches topic {topic} with an old version of Fetch, and broker {broker} does not "
     "convert the records to its format: UNSUPPORTED_VERSION, {times}",
@@ -171,7 +176,7 @@ def lags(fetched: Fetched) -> tuple[int, int, int, int] | None:
 
 @rule(
     "consumer-too-slow",
-    Severity.WARNING,
+    "records",
     title="consumer lag grows",
     sentence="the lag of client {client_id} on topic {topic} grew from {before:,} to {now:record}, and {idle:.0%} of "
     "the time no Fetch request was in flight: the client {probably}processes records too slowly",
@@ -179,6 +184,7 @@ def lags(fetched: Fetched) -> tuple[int, int, int, int] | None:
     "consumers, up to the number of partitions.",
     document="Kafka documentation, Monitoring: consumer lag",
     alternatives=("the consumer is paused deliberately",),
+    severity=Severity.WARNING,
 )
 def consumer_too_slow(book: Ledgers) -> Iterator[Case]:
     """Look for partitions whose lag grows while their consumer pauses between fetches."""
@@ -215,7 +221,7 @@ def last_fetch(book: Ledgers, member: Member, topic: str) -> int | None:
 
 @rule(
     "consumer-paused",
-    Severity.WARNING,
+    "records",
     title="consumer sends heartbeats but does not fetch",
     sentence="client {client_id} owns partitions of topic {topic} in group {group} and sends heartbeats, but has sent "
     "no Fetch request for {silent!d}, while {count:Produce request} wrote to the topic: the consumer is "
@@ -225,6 +231,7 @@ def last_fetch(book: Ledgers, member: Member, topic: str) -> int | None:
     document="KIP-62; Consumer API: pause, resume",
     alternatives=("the poll loop is stuck, but max.poll.interval.ms has not expired yet",),
     explains={"consumer-too-slow"},
+    severity=Severity.WARNING,
 )
 def consumer_paused(book: Ledgers) -> Iterator[Case]:
     """Look for assigned topics that are written to and not fetched from, to the end, by members that live."""
@@ -284,7 +291,7 @@ def given_up(session: KafkaConnection) -> tuple[Slow, int] | None:
 
 @rule(
     "client-timeout-below-max-wait",
-    Severity.ERROR,
+    "records",
     title="client timeout shorter than fetch.max.wait.ms",
     sentence="client {client_id} lets the broker hold a Fetch request for {wait!d} but times out after {patience!d}, "
     "{times}: the response reaches a closed connection or is mistaken for that of the next request",

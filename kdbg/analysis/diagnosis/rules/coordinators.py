@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....protocol.findings import Severity
 from ....protocol.grammars.errors import error_name
 from ...ledgers import Ledgers
 from ...ledgers.evidence import Occurrences
@@ -24,7 +23,7 @@ OFTEN = 5
 
 @rule(
     "coordinator-moved",
-    Severity.ERROR,
+    "coordinator",
     title="client keeps using the old coordinator",
     sentence="client {client_id} keeps sending requests for group {group} to broker {broker}, which is no longer the "
     "coordinator: the client receives {count:NOT_COORDINATOR error} and sends {looked:FindCoordinator request}",
@@ -55,7 +54,7 @@ def coordinator_moved(book: Ledgers) -> Iterator[Case]:
 
 @rule(
     "coordinator-unavailable",
-    Severity.ERROR,
+    "coordinator",
     title="group has no coordinator",
     sentence="group {group} of client {client_id} has no coordinator: broker {broker} responds with "
     "COORDINATOR_NOT_AVAILABLE, {times}",
@@ -83,7 +82,7 @@ _log = coordinator_unavailable._replace(
 
 @rule(
     "commit-after-leaving-group",
-    Severity.ERROR,
+    "group membership",
     title="offset commit from a former group member",
     sentence="client {client_id} commits offsets in group {group} after the client {probably}{why}: the coordinator "
     "rejects the commit, {times}, and the records are consumed again",
@@ -123,7 +122,7 @@ def lives(member: Member, refused: Occurrences) -> bool:
 
 @rule(
     "offset-commit-failing",
-    Severity.ERROR,
+    "commits",
     title="offset commits fail",
     sentence="the coordinator rejects offset commits of client {client_id} for topic {topic} in group {group}: "
     "{error}, {times}; after a restart the client resumes from older offsets",

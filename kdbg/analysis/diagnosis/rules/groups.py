@@ -11,9 +11,10 @@ from ....protocol.findings import Severity
 from ...ledgers import Ledgers
 from ...ledgers.evidence import Mark, Occurrences
 from ...ledgers.groups import Group, Member
-from ..case import Case, Certainty, Who, rule
+from ..case import Case, Who, rule
 from ..queries import MS, SECOND, Failures, by_error, evidence, extent, grouped, who_in
 from ..text import UNKNOWN, named
+from ..trials import Certainty
 
 UNKNOWN_MEMBER_ID, INVALID_SESSION_TIMEOUT, REBALANCE_IN_PROGRESS, JOIN_GROUP = 25, 26, 27, 11
 REASONS = ("poll timeout", "max.poll.interval", "poll interval")
@@ -81,7 +82,7 @@ def last_fetch(book: Ledgers, member: Member, until: int) -> int:
 
 @rule(
     "max-poll-interval-exceeded",
-    Severity.ERROR,
+    "group membership",
     title="max.poll.interval.ms exceeded",
     sentence="client {client_id} {probably}did not call poll() within max.poll.interval.ms ({interval!d}) and lost "
     "its membership in group {group}: its partitions are reassigned or stay unassigned",
@@ -108,7 +109,7 @@ def max_poll_interval_exceeded(book: Ledgers) -> Iterator[Case]:
 
 @rule(
     "session-timeout-too-short",
-    Severity.ERROR,
+    "group membership",
     title="session.timeout.ms exceeded",
     sentence="client {client_id} sent nothing to the coordinator of group {group} for {pause!d}, longer than its "
     "session.timeout.ms of {timeout!d}: the coordinator {probably}removed the client from the group",
@@ -177,7 +178,7 @@ _rejected = session_timeout_too_short._replace(
 
 @rule(
     "group-id-shared",
-    Severity.WARNING,
+    "group membership",
     title="unrelated consumers share a group.id",
     sentence="client {client_id} with {topics} and client {other} with {others} share group {group}: they are "
     "{probably}different applications, and each rebalance of one interrupts the other",
@@ -185,6 +186,7 @@ _rejected = session_timeout_too_short._replace(
     document="Consumer configs: group.id",
     alternatives=("one application subscribes to several topics deliberately",),
     explains={"idle-consumers"},
+    severity=Severity.WARNING,
 )
 def group_id_shared(book: Ledgers) -> Iterator[Case]:
     """Look for groups whose members subscribe to topics that have nothing in common."""
@@ -228,13 +230,14 @@ def unlike(one: str, other: str) -> bool:
 
 @rule(
     "idle-consumers",
-    Severity.WARNING,
+    "partition assignment",
     title="more consumers than partitions",
     sentence="group {group} has {members:member} for {partitions:partition} of {topics}: no partition is assigned to "
     "{names}",
     advice="Add partitions to {topics}, or run at most {partitions:consumer} in group {group}.",
     document="Kafka documentation, Consumers",
     alternatives=("standby consumers are kept deliberately",),
+    severity=Severity.WARNING,
 )
 def idle_consumers(book: Ledgers) -> Iterator[Case]:
     """Look for members that were given nothing, while all partitions are given to others."""
@@ -279,6 +282,7 @@ def offers_of(book: Ledgers, one: Failures) -> Mapping[str, Any]:
 
 inconsistent_group_protocol = by_error(
     "inconsistent-group-protocol",
+    "group membership",
     title="group members have no assignor in common",
     sentence="the coordinator rejects client {client_id} in group {group} with INCONSISTENT_GROUP_PROTOCOL, {times}: "
     "the other members support none of the client's assignors ({offers})",
@@ -302,7 +306,7 @@ def instance_of(book: Ledgers, one: Failures) -> Mapping[str, Any]:
 
 @rule(
     "share-records-released",
-    Severity.ERROR,
+    "records",
     title="share group releases its records again and again",
     sentence="client {client_id} releases records of topic {topic} in share group {group}, {times}, and accepted "
     "{accepted:record}: the records are delivered again and again",
@@ -324,7 +328,7 @@ def share_records_released(book: Ledgers) -> Iterator[Case]:
 
 @rule(
     "short-lived-members",
-    Severity.ERROR,
+    "group membership",
     title="short-lived members keep a group rebalancing",
     sentence="client {client_id} joins group {group} and leaves it within {stay!d}, {times}: each time the group "
     "rebalances, and its other members ({others}) stop",
@@ -354,6 +358,7 @@ def short_lived_members(book: Ledgers) -> Iterator[Case]:
 
 static_member_fenced = by_error(
     "static-member-fenced",
+    "group membership",
     title="two members use the same group.instance.id",
     sentence="client {client_id} is fenced from group {group}, {times}: another member joined with the same "
     "group.instance.id{instance}",

@@ -7,7 +7,6 @@ from ipaddress import ip_address
 from typing import Any
 
 from ....exchanges.messages.peers import endpoint
-from ....protocol.findings import Severity
 from ....streams.tcp.paths import Path
 from ...ledgers import Ledgers
 from ...ledgers.clusters import Advertised
@@ -104,7 +103,7 @@ def stranded(book: Ledgers, entry: Advertised, nowhere: Sequence[tuple[Advertise
 
 @rule(
     "advertised-listener-localhost",
-    Severity.ERROR,
+    "connection",
     title="broker advertises localhost",
     sentence="broker {broker} advertises broker {node_id} at address {listener}, which client {client_id} "
     "{probably}cannot reach: the address leads to the client's own host",
@@ -123,7 +122,7 @@ def advertised_listener_localhost(book: Ledgers) -> Iterator[Case]:
 
 @rule(
     "advertised-listener-unreachable",
-    Severity.ERROR,
+    "connection",
     title="advertised listener is unreachable",
     sentence="broker {broker} advertises broker {node_id} at address {listener}, which client {client_id} "
     "{probably}cannot reach: {answers}",
@@ -149,7 +148,7 @@ def advertised_listener_unreachable(book: Ledgers) -> Iterator[Case]:
 
 @rule(
     "advertised-listener-unresolvable",
-    Severity.ERROR,
+    "connection",
     title="advertised host name does not resolve",
     sentence="broker {broker} advertises broker {node_id} at address {listener}, but client {client_id} attempts no "
     "connection there: the client {probably}cannot resolve the host name",

@@ -1,7 +1,6 @@
 """What clients do not get past, whatever the reason: the findings that remain where no other rule gives a reason.
 
-A client passes milestones in order: connection, TLS, API versions, authentication, metadata, coordinator, membership,
-assignment, position, records, commits, transactions. Each rule here finds the clients that stand before one.
+Each rule here finds the clients that stand before a milestone, by what the peer sent or did not send.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from ...ledgers import Ledgers
 from ...ledgers.accounts import Failure
 from ...ledgers.evidence import Occurrences
 from ...ledgers.sessions import KafkaConnection, Unanswered
-from ..case import Case, Evidence, Who, rule
+from ..case import Case, Evidence, Milestone, Who, rule
 from ..queries import (
     FEW,
     SECOND,
@@ -39,13 +38,13 @@ from ..queries import (
 )
 from ..text import duration, named
 
-MILESTONES: dict[str, tuple[int, ...]] = {
+APIS: dict[Milestone, tuple[int, ...]] = {
     "API versions": (18,), "authentication": (17, 36), "metadata": (3, 75), "coordinator": (10,),
     "group membership": (11, 12, 13, 68, 76, 88), "partition assignment": (14,), "position": (2, 9, 23),
     "records": (0, 1, 78), "commits": (8, 79), "transactions": (22, 24, 25, 26, 28),
 }  # fmt: skip
-"""Milestones in the order in which a client reaches them, with the keys of the APIs that lead there."""
-MILESTONE_OF: dict[int, str] = {key: name for name, keys in MILESTONES.items() for key in keys}
+"""The keys of the APIs that lead to a milestone."""
+MILESTONE_OF: dict[int, Milestone] = {key: name for name, keys in APIS.items() for key in keys}
 OF_GROUPS = frozenset({8, 9, 10, 11, 12, 13, 14, 15, 42, 47, 68, 69, 76, 77, 79, 88, 89})
 LEAVE_GROUP = 13
 FIRST = frozenset({3, 17, 18, 36})
@@ -61,7 +60,7 @@ LONGEST_MEANING = 70
 
 @rule(
     "connection-failing",
-    Severity.ERROR,
+    "connection",
     title="no connection to an address",
     sentence="{count:connection attempt} from {hosts} to address {broker} failed: {answers}",
     advice="Check that a broker is running and listening at address {broker}, that bootstrap.servers and "
@@ -115,7 +114,7 @@ def failed_handshakes(book: Ledgers) -> dict[End, list[FailedHandshake]]:
 
 @rule(
     "tls-handshake-failing",
-    Severity.ERROR,
+    "TLS",
     title="TLS handshakes fail",
     sentence="{count:TLS handshake} of {hosts} with broker {broker} failed: {how}",
     advice="Check ssl.enabled.protocols, ssl.cipher.suites, the key store and the trust store on both sides, and the "
@@ -144,7 +143,7 @@ def tls_handshake_failing(book: Ledgers) -> Iterator[Case]:
 
 @rule(
     "not-kafka",
-    Severity.ERROR,
+    "connection",
     title="another protocol than Kafka",
     sentence="{count:connection} from {hosts} to address {broker} did not carry Kafka: {what}",
     advice="Check which service listens at address {broker}, and which program connects to it; name another port "
@@ -225,7 +224,7 @@ def severity_of(failure: Failure, asked: ApiRequests, extent: Occurrences) -> Se
 
 @rule(
     "error-response",
-    Severity.ERROR,
+    "connection",
     title="requests fail with an error code",
     sentence="{clients} {get} {error} from broker {broker} in {count} of {asked:response} to {api}{about}: {meaning}",
     advice="Check the broker's log at that time. {remedy}",
@@ -267,7 +266,7 @@ def error_response(book: Ledgers) -> Iterator[Case]:
              "asked": max(asked_in_all, seen.count), "api": api_name(api_key), "remedy": remedy or f"{meaning}.",
              "about": f" about {noun.replace('_id', ' id').replace('_', ' ')} {subject}" if subject and noun else "",
              "meaning": in_short(meaning) or "kdbg does not know the code"},
-            severity=severity, weight=1.0 + (seen.count >= FEW),
+            severity=severity, weight=1.0 + (seen.count >= FEW), before=MILESTONE_OF.get(api_key),
         )  # fmt: skip
 
 
@@ -311,7 +310,7 @@ def unanswered_requests(book: Ledgers) -> Iterator[UnansweredRequest]:
 
 @rule(
     "no-response",
-    Severity.ERROR,
+    "connection",
     title="requests get no response",
     sentence="{clients} {get} no response from broker {broker} to {count:request} ({apis}): {how}",
     advice="Check whether the broker was running, its log and its garbage collection log at that time, and proxies "
@@ -337,18 +336,19 @@ def no_response(book: Ledgers) -> Iterator[Case]:
             known, marks[0].time, max(one.request.mark.time + one.waited for one in some), len(some), evidence(marks),
             {"clients": named("client", names), "get": "gets" if len(names) == 1 else "get", "how": how,
              "apis": ", ".join(apis[:3]) + (" …" if len(apis) > 3 else "")},
-            weight=2.2,
+            weight=2.2, before=MILESTONE_OF.get(first.request.api_key),
         )  # fmt: skip
 
 
 @rule(
     "not-readable",
-    Severity.WARNING,
+    "connection",
     title="nothing that can be diagnosed",
     sentence="the capture has {packets:packet} and {exchanges:exchange} that can be read: {what}",
     advice="Use {how}.",
     document="kdbg guide incomplete, kdbg guide tls",
     fallback=True,
+    severity=Severity.WARNING,
 )
 def not_readable(book: Ledgers) -> Iterator[Case]:
     """Look for captures without exchanges, and for connections that were not decrypted."""

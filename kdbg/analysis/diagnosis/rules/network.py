@@ -58,7 +58,7 @@ def blackhole(path: Path, now: int) -> tuple[int, Stall] | None:
 
 @rule(
     "mtu-blackhole",
-    Severity.ERROR,
+    "connection",
     title="large packets never arrive (MTU black hole)",
     sentence="data of {size:byte} from {sender} to {taker} never arrives, {how}, while packets with up to "
     "{largest:byte} do: the network path {probably}drops large packets",
@@ -103,7 +103,7 @@ def interrupted(path: Path) -> Stall | None:
 
 @rule(
     "network-interruption",
-    Severity.ERROR,
+    "connection",
     title="network outage",
     sentence="no packet got through between host {host} and broker {broker} for {long!d}: the same bytes were "
     "retransmitted {retransmissions!t}, {end}",
@@ -131,7 +131,7 @@ def network_interruption(book: Ledgers) -> Iterator[Case]:
 
 @rule(
     "network-latency",
-    Severity.WARNING,
+    "connection",
     title="high network latency",
     sentence="the round trip between host {host} and broker {broker} takes at least {trip!d} in {count:TCP "
     "handshake}: no response to {clients} can arrive sooner",
@@ -139,6 +139,7 @@ def network_interruption(book: Ledgers) -> Iterator[Case]:
     "larger fetches (fetch.min.bytes), more requests in flight.",
     document="RFC 9293, section 3.5",
     explains={"consumer-too-slow", "head-of-line-blocking"},
+    severity=Severity.WARNING,
 )
 def network_latency(book: Ledgers) -> Iterator[Case]:
     """Look for ends between which no handshake is quick."""
@@ -172,7 +173,7 @@ def limited_rate(session: KafkaConnection, *, requests: bool) -> tuple[list[Slow
 
 @rule(
     "low-bandwidth",
-    Severity.WARNING,
+    "connection",
     title="network bandwidth limits messages",
     sentence="{messages} of client {client_id} and broker {broker} take up to {long!d} from first to last byte, at "
     "{rate:byte} per second, without loss and with an open receive window: the network path {probably}is the limit",
@@ -181,6 +182,7 @@ def limited_rate(session: KafkaConnection, *, requests: bool) -> tuple[list[Slow
     document="RFC 9293, section 3.8.6",
     alternatives=("the sender itself is slow",),
     explains={"consumer-too-slow", "head-of-line-blocking"},
+    severity=Severity.WARNING,
 )
 def low_bandwidth(book: Ledgers) -> Iterator[Case]:
     """Look for connections whose requests or responses trickle in at a low rate."""
@@ -197,7 +199,7 @@ def low_bandwidth(book: Ledgers) -> Iterator[Case]:
 
 @rule(
     "packet-loss",
-    Severity.WARNING,
+    "connection",
     title="packet loss",
     sentence="between host {host} and broker {broker}, {count} of {packets:packet} ({share:.1%}) were retransmitted "
     "or arrived late: each can cost a delay of 200 ms or more",
@@ -205,6 +207,7 @@ def low_bandwidth(book: Ledgers) -> Iterator[Case]:
     "policer, Wi-Fi.",
     document="RFC 6298, RFC 6675",
     explains={"consumer-too-slow", "head-of-line-blocking"},
+    severity=Severity.WARNING,
 )
 def packet_loss(book: Ledgers) -> Iterator[Case]:
     """Look for ends between which one segment in a hundred or more is sent again."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....exchanges.messages.peers import endpoint
-from ....protocol.findings import Kind, Severity
+from ....protocol.findings import Kind
 from ....protocol.findings.facts import Encrypted
 from ....streams.tcp.paths import Path
 from ...ledgers import Ledgers
@@ -37,7 +37,7 @@ AT_ONCE, FEWEST_TURNED_AWAY = 200 * MS, 3
 
 @rule(
     "http-to-kafka-port",
-    Severity.ERROR,
+    "connection",
     title="HTTP request on a Kafka port",
     sentence="a program on host {host} sends an HTTP {method} request to broker {broker}: the broker reads it as a "
     "Kafka request of {number:byte} and closes the connection",
@@ -59,7 +59,7 @@ def http_to_kafka_port(book: Ledgers) -> Iterator[Case]:
 
 @rule(
     "kafka-client-to-http-server",
-    Severity.ERROR,
+    "connection",
     title="Kafka client on an HTTP port",
     sentence="client {client_id} sends Kafka requests to address {broker}, which responds with HTTP: no Kafka broker "
     "listens there",
@@ -82,7 +82,7 @@ def kafka_client_to_http_server(book: Ledgers) -> Iterator[Case]:
 
 @rule(
     "foreign-service",
-    Severity.ERROR,
+    "connection",
     title="port of another service",
     sentence="client {client_id} sends Kafka requests to address {broker}, which responds with {what}: no Kafka broker "
     "listens there",
@@ -112,7 +112,7 @@ def foreign_service(book: Ledgers) -> Iterator[Case]:
 
 @rule(
     "proxy-protocol-header",
-    Severity.ERROR,
+    "connection",
     title="PROXY header sent to a broker",
     sentence="a load balancer on host {host} begins {count:connection} to broker {broker} with a PROXY header, which "
     "the broker reads as a Kafka request: it closes the connection",
@@ -130,7 +130,7 @@ def proxy_protocol_header(book: Ledgers) -> Iterator[Case]:
 
 @rule(
     "plaintext-client-to-tls-listener",
-    Severity.ERROR,
+    "TLS",
     title="plaintext client on a TLS listener",
     sentence="client {client_id} connects without TLS to a TLS listener of broker {broker}: the broker responds with "
     "a TLS alert, which some clients read as a message of {number:byte}, and closes the connection",
@@ -154,7 +154,7 @@ def plaintext_client_to_tls_listener(book: Ledgers) -> Iterator[Case]:
 
 @rule(
     "tls-client-to-plaintext-listener",
-    Severity.ERROR,
+    "TLS",
     title="TLS client on a plaintext listener",
     sentence="a client on host {host} starts a TLS handshake with broker {broker}, whose listener is "
     "{probably}plaintext: the broker reads it as a Kafka request of {number:byte}, and the connection closes",
@@ -200,7 +200,7 @@ def is_of_certificates(alert: str) -> bool:
 
 @rule(
     "tls-untrusted-certificate",
-    Severity.ERROR,
+    "TLS",
     title="client rejects the broker's certificate",
     sentence="a client on host {host} {probably}rejects the certificate of broker {broker} ({names}): the client "
     "aborts the TLS handshake with {alert}",
@@ -248,7 +248,7 @@ def is_rejected(path: Path) -> bool:
 
 @rule(
     "tls-client-certificate-rejected",
-    Severity.ERROR,
+    "TLS",
     title="broker rejects the client's certificate",
     sentence="broker {broker} ended {count:TLS connection} from host {host} right after the handshake, with {alert}: "
     "the broker {probably}rejects the client's certificate, or requires one",
@@ -292,7 +292,7 @@ def turned_away(path: Path) -> bool:
 
 @rule(
     "proxy-without-backend",
-    Severity.ERROR,
+    "connection",
     title="connections are accepted and closed at once",
     sentence="address {broker} closed {count:connection} from host {host} as soon as it had accepted, without a "
     "response: it {probably}belongs to a proxy or load balancer that reaches no broker",
@@ -314,7 +314,7 @@ def proxy_without_backend(book: Ledgers) -> Iterator[Case]:
 
 @rule(
     "connection-limit",
-    Severity.ERROR,
+    "connection",
     title="connection limit reached",
     sentence="broker {broker} closes {count:new connection} from host {host} without a response, while it keeps "
     "{open:older connection} from that host open: the host has {probably}reached its connection limit",

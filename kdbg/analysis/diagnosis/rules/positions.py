@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....protocol.findings import Kind, Severity
+from ....protocol.findings import Kind
 from ....protocol.findings.amounts import count
 from ...ledgers import Ledgers
 from ...ledgers.flows import Fetched
@@ -39,7 +39,7 @@ def is_read(fetched: Fetched) -> bool:
 
 @rule(
     "never-commits",
-    Severity.ERROR,
+    "commits",
     title="consumer never commits",
     sentence="client {client_id} reads partition {partition} of topic {topic} from offset {offset} to the end, "
     "{times}, and group {group} commits no offset: it {probably}reads the same records again after each restart",
@@ -69,7 +69,7 @@ def never_commits(book: Ledgers) -> Iterator[Case]:
 
 @rule(
     "poison-record",
-    Severity.ERROR,
+    "position",
     title="consumer cannot get past a record",
     sentence="client {client_id} fetches partition {partition} of topic {topic} {times} from offset {offset} and "
     "never advances: the client {probably}fails on {damaged}",
@@ -114,7 +114,7 @@ def poison_record(book: Ledgers) -> Iterator[Case]:
 
 @rule(
     "offset-out-of-range-data-loss",
-    Severity.ERROR,
+    "position",
     title="requested offset no longer exists",
     sentence="client {client_id} requests offset {asked} of topic {topic}, partition {partition}: {lost} "
     "(OFFSET_OUT_OF_RANGE, {times})",

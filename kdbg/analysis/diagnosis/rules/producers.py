@@ -48,7 +48,7 @@ def cut_off(book: Ledgers, session: KafkaConnection) -> bool:
 
 @rule(
     "acks0-silent-loss",
-    Severity.ERROR,
+    "records",
     title="Produce requests with acks=0 fail silently",
     sentence="broker {broker} closes the connection of client {client_id} after a Produce request with acks=0 to "
     "topic {topic} (led by {leaders}), {times}: the request {probably}failed, and with acks=0 the broker sends no "
@@ -86,7 +86,7 @@ def led_by(book: Ledgers, topic: str) -> str:
 
 @rule(
     "corrupt-batch",
-    Severity.ERROR,
+    "records",
     title="record batch is corrupt",
     sentence="client {client_id} {how} a record batch of topic {topic} that fails its CRC check, {times}",
     advice="Check every component that handles the batch: the client library (CRC-32C from the attributes field on), "
@@ -118,13 +118,14 @@ _intact = corrupt_batch._replace(
 
 @rule(
     "hot-partition",
-    Severity.WARNING,
+    "records",
     title="one partition receives nearly all records",
     sentence="client {client_id} writes {share:.0%} of its {total:record} for topic {topic} to partition {partition}, "
     "one of {partitions:partition}",
     advice="Choose a key with more distinct values.",
     document="KIP-480, KIP-794",
     alternatives=("the partition is chosen deliberately",),
+    severity=Severity.WARNING,
 )
 def hot_partition(book: Ledgers) -> Iterator[Case]:
     """Look for topics of several partitions of which one gets nearly all that a client writes."""
@@ -153,13 +154,14 @@ def hot_partition(book: Ledgers) -> Iterator[Case]:
 
 @rule(
     "unbatched-producer",
-    Severity.WARNING,
+    "records",
     title="producer does not batch",
     sentence="client {client_id} writes {count:batch} with one record each to topic {topic} ({rate:,.0f} per second, "
     "{codec})",
     advice="Set linger.ms to 5 or more, leave batch.size (librdkafka: batch.num.messages) at its default, and do not "
     "flush after every record. Larger batches also compress better.",
     document="Producer configs: linger.ms, batch.size",
+    severity=Severity.WARNING,
 )
 def unbatched_producer(book: Ledgers) -> Iterator[Case]:
     """Look for clients that write many batches of one record at a high rate."""
@@ -181,7 +183,7 @@ def unbatched_producer(book: Ledgers) -> Iterator[Case]:
 
 @rule(
     "producer-sequence-gap",
-    Severity.ERROR,
+    "records",
     title="gap in producer sequence numbers",
     sentence="broker {broker} rejects a batch of client {client_id} for topic {topic} with "
     "OUT_OF_ORDER_SEQUENCE_NUMBER, {times}: {gap}",
@@ -212,6 +214,7 @@ def producer_sequence_gap(book: Ledgers) -> Iterator[Case]:
 
 message_too_large = by_error(
     "message-too-large",
+    "records",
     title="batch exceeds max.message.bytes",
     sentence="broker {broker} rejects a batch of client {client_id} with {name}, {times}: the batch exceeds "
     "max.message.bytes of topic {topic} (the largest request has {size:byte})",
@@ -226,6 +229,7 @@ message_too_large = by_error(
 
 invalid_record = by_error(
     "invalid-record",
+    "records",
     title="topic rejects a record",
     sentence="broker {broker} rejects records of client {client_id} for topic {topic}: INVALID_RECORD, {times}",
     advice="Check error_message and record_errors in the response. If topic {topic} has cleanup.policy=compact, give "
@@ -238,6 +242,7 @@ invalid_record = by_error(
 
 invalid_timestamp = by_error(
     "invalid-timestamp",
+    "records",
     title="broker rejects record timestamps",
     sentence="broker {broker} rejects record timestamps of client {client_id} for topic {topic}: INVALID_TIMESTAMP, "
     "{times}",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from textwrap import shorten
 
-from ....protocol.findings import Severity
 from ...ledgers import Ledgers
 from ...ledgers.sessions import KafkaConnection
 from ..case import Case, rule
@@ -46,7 +45,7 @@ def served(book: Ledgers, session: KafkaConnection) -> bool:
 
 @rule(
     "client-without-sasl",
-    Severity.ERROR,
+    "authentication",
     title="client does not authenticate on a SASL listener",
     sentence="broker {broker} closes the connection of client {client_id} at its first request other than "
     "ApiVersions, {times}: the listener {probably}requires SASL, and the client does not authenticate",
@@ -79,7 +78,7 @@ def refused(book: Ledgers, code: int) -> Iterator[KafkaConnection]:
 
 @rule(
     "sasl-mechanism-not-enabled",
-    Severity.ERROR,
+    "authentication",
     title="SASL mechanism not enabled",
     sentence="client {client_id} requests SASL mechanism {mechanism} from broker {broker}, which offers {offered}",
     advice="Set sasl.mechanism on the client to a mechanism that the listener offers ({offered}), or add {mechanism} "
@@ -100,6 +99,7 @@ def sasl_mechanism_not_enabled(book: Ledgers) -> Iterator[Case]:
 
 sasl_client_to_plaintext_listener = by_error(
     "sasl-client-to-plaintext-listener",
+    "authentication",
     title="SASL client on a listener without SASL",
     sentence="client {client_id} starts SASL on broker {broker}, which rejects SaslHandshake with ILLEGAL_SASL_STATE, "
     "{times}: that listener does not authenticate clients",
@@ -115,7 +115,7 @@ sasl_client_to_plaintext_listener = by_error(
 
 @rule(
     "sasl-wrong-credentials",
-    Severity.ERROR,
+    "authentication",
     title="authentication fails",
     sentence="broker {broker} rejects the {mechanism} login of user {name} from client {client_id}, {times}: the "
     "credentials are {probably}wrong{said}",
@@ -150,7 +150,7 @@ def expired(session: KafkaConnection) -> bool:
 
 @rule(
     "sasl-session-expired",
-    Severity.ERROR,
+    "authentication",
     title="SASL session expired",
     sentence="broker {broker} closes the connection of client {client_id}, {times}: the SASL session of user {name}, "
     "valid for {lifetime!d}, {probably}expired, and the client did not re-authenticate",
@@ -175,6 +175,7 @@ def sasl_session_expired(book: Ledgers) -> Iterator[Case]:
 
 cluster_authorization_failed = by_error(
     "cluster-authorization-failed",
+    "metadata",
     title="client not authorized for a cluster operation",
     sentence="client {client_id} (user {principal}) is not authorized for a cluster operation on broker {broker}: "
     "CLUSTER_AUTHORIZATION_FAILED, {times}",
@@ -187,6 +188,7 @@ cluster_authorization_failed = by_error(
 
 group_authorization_failed = by_error(
     "group-authorization-failed",
+    "coordinator",
     title="client not authorized for a group",
     sentence="client {client_id} (user {principal}) is not authorized for group {group}: GROUP_AUTHORIZATION_FAILED, "
     "{times}",
@@ -199,6 +201,7 @@ group_authorization_failed = by_error(
 
 topic_authorization_failed = by_error(
     "topic-authorization-failed",
+    "metadata",
     title="client not authorized for a topic",
     sentence="client {client_id} (user {principal}) is not authorized for topic {topic}: TOPIC_AUTHORIZATION_FAILED, "
     "{times}",
@@ -211,6 +214,7 @@ topic_authorization_failed = by_error(
 
 transactional_id_authorization_failed = by_error(
     "transactional-id-authorization-failed",
+    "transactions",
     title="client not authorized for a transactional id",
     sentence="client {client_id} (user {principal}) is not authorized for transactional id {transactional_id}: "
     "TRANSACTIONAL_ID_AUTHORIZATION_FAILED, {times}",

@@ -32,7 +32,7 @@ SHORTEST = 4
 
 @rule(
     "unknown-topic",
-    Severity.ERROR,
+    "metadata",
     title="topic does not exist",
     sentence="client {client_id} requests topic {topic}, which broker {broker} reports as unknown, {times}",
     advice="Check the topic name and that bootstrap.servers points to the right cluster, or create the topic; until "
@@ -59,7 +59,7 @@ def unknown_topic(book: Ledgers) -> Iterator[Case]:
 
 @rule(
     "partition-offline",
-    Severity.ERROR,
+    "metadata",
     title="partition has no leader",
     sentence="topic {topic} has no leader for {partitions}: broker {broker} responds with LEADER_NOT_AVAILABLE, "
     "{times}, and client {client_id} can neither write nor read there",
@@ -84,7 +84,7 @@ def partition_offline(book: Ledgers) -> Iterator[Case]:
 
 @rule(
     "stale-leader",
-    Severity.ERROR,
+    "metadata",
     title="client keeps using the old leader",
     sentence="client {client_id} sends requests for topic {topic} to broker {broker}, which is not the leader "
     "({current} is): the client receives {error} {times} and sends {asked:Metadata request}",
@@ -125,7 +125,7 @@ def leader_since(book: Ledgers, one: Failures) -> str:
 
 @rule(
     "mistyped-topic-auto-created",
-    Severity.WARNING,
+    "metadata",
     title="mistyped topic name was auto-created",
     sentence="client {client_id} requested topic {topic}, which did not exist, and the broker created it: the name is "
     "{probably}a misspelling of topic {other}",
@@ -133,6 +133,7 @@ def leader_since(book: Ledgers, one: Failures) -> str:
     "auto.create.topics.enable=false on the brokers (or allow.auto.create.topics=false on the client).",
     document="KIP-361, KIP-487",
     alternatives=("both topics are intended",),
+    severity=Severity.WARNING,
 )
 def mistyped_topic_auto_created(book: Ledgers) -> Iterator[Case]:
     """Look for topics that appear when they are asked for, beside others of nearly the same name."""
@@ -183,7 +184,7 @@ def alike(one: str, other: str) -> bool:
 
 @rule(
     "two-clusters-mixed",
-    Severity.ERROR,
+    "metadata",
     title="client is configured with two clusters",
     sentence="client {client_id} is {probably}configured with two clusters: it receives the metadata of {ids}",
     advice="Set bootstrap.servers to brokers of a single cluster, and check that DNS names and load balancers lead "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....protocol.findings import Severity
 from ...ledgers import Ledgers
 from ...ledgers.evidence import Occurrences
 from ...ledgers.flows import Samples, Transactional
@@ -33,7 +32,7 @@ def held_since(samples: Samples) -> int | None:
 
 @rule(
     "hanging-transaction",
-    Severity.ERROR,
+    "transactions",
     title="transaction stays open",
     sentence="topic {topic}, partition {partition} {probably}has an open transaction of {writer}: the last stable "
     "offset stays at {stable}, so client {reader} cannot read {behind:offset} after it with read_committed",
@@ -77,7 +76,7 @@ def hanging_transaction(book: Ledgers) -> Iterator[Case]:
 
 @rule(
     "producer-fenced",
-    Severity.ERROR,
+    "transactions",
     title="producer is fenced",
     sentence="client {client_id} is fenced by broker {broker}, {times}: another producer {probably}uses the same "
     "transactional.id, or a transaction timed out",
@@ -103,7 +102,7 @@ def fenced(txn: Transactional) -> Occurrences:
 
 @rule(
     "transactional-id-shared",
-    Severity.ERROR,
+    "transactions",
     title="two producers share a transactional.id",
     sentence="{clients} {probably}share transactional id {transactional_id}: each InitProducerId raises the producer "
     "epoch ({epochs}) and fences the other, {times}",
@@ -131,7 +130,7 @@ def transactional_id_shared(book: Ledgers) -> Iterator[Case]:
 
 @rule(
     "transaction-timed-out",
-    Severity.ERROR,
+    "transactions",
     title="transaction timed out",
     sentence="client {client_id} kept a transaction of transactional id {transactional_id} open for {open!d}, longer "
     "than its timeout of {timeout!d}: the coordinator {probably}aborted the transaction and fenced the producer",
@@ -166,6 +165,7 @@ def transaction_timed_out(book: Ledgers) -> Iterator[Case]:
 
 invalid_transaction_timeout = by_error(
     "invalid-transaction-timeout",
+    "transactions",
     title="transaction.timeout.ms exceeds the broker limit",
     sentence="client {client_id} requests a transaction.timeout.ms above transaction.max.timeout.ms of broker "
     "{broker} for transactional id {transactional_id}: INVALID_TRANSACTION_TIMEOUT, {times}",

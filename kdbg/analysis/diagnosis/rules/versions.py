@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ....protocol.findings import Severity
 from ...ledgers import Ledgers
 from ...ledgers.sessions import KafkaConnection, Unanswered
-from ..case import Case, Certainty, rule
+from ..case import Case, rule
 from ..queries import api_name, evidence, extent_of_marks, failures, grouped, malformed, who
+from ..trials import Certainty
 
 UNSUPPORTED_VERSION, METADATA, API_VERSIONS = 35, 3, 18
 OF_QUORUM = frozenset({52, 53, 62, 63})
@@ -59,7 +59,7 @@ def version_facts(session: KafkaConnection, key: int, version: int, offered: tup
 
 @rule(
     "controller-as-bootstrap",
-    Severity.ERROR,
+    "connection",
     title="client connects to a controller",
     sentence="client {client_id} connects to address {broker}, whose ApiVersions response contains no Metadata: a "
     "KRaft controller listens there, not a broker",
@@ -78,7 +78,7 @@ def controller_as_bootstrap(book: Ledgers) -> Iterator[Case]:
 
 @rule(
     "api-version-unsupported",
-    Severity.ERROR,
+    "API versions",
     title="API version not supported by the broker",
     sentence="client {client_id} ({software}) sends {api} v{version} to broker {broker}, which {probably}rejects this "
     "version: {offered}",

@@ -7,9 +7,11 @@ clients do not get past; they give way to a rule that gives the reason. Nothing 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
 
+from ...exchanges.messages.peers import endpoint
 from ...protocol.findings import Severity
 from ..ledgers import Ledgers
 from ..ledgers.sessions import ORDER
@@ -55,27 +57,42 @@ def diagnose(book: Ledgers, *, over: bool = True) -> list[Case]:
     ]
     if not over:
         left = [case for case in left if case.code != "not-readable"]  # what is not there yet may come
-    return sorted(after_effects(left), key=weight)
+    return sorted(after_effects(left, book), key=weight)
 
 
-def after_effects(cases: list[Case]) -> list[Case]:
+def after_effects(cases: list[Case], book: Ledgers) -> list[Case]:
     """Return the cases, those that another explains as notes that name it."""
     causes = [case for case in cases if case.severity is not Severity.NOTE]
+    clusters = clusters_of(book)
     found: list[Case] = []
     for case in cases:
         for cause in causes:
             explains = cause is not case and case.code in cause.rule.explains and cause.code not in case.rule.explains
             if not (explains or accounts_for(cause, case)) or not is_during(cause, case):
                 continue
-            pairs = ((getattr(cause.who, name), getattr(case.who, name)) for name in SAME)
-            fits = (cause.who.group is not None and cause.who.group == case.who.group) or all(
-                None in pair or pair[0] == pair[1] for pair in pairs
-            )
-            if fits:
+            if cause.who.group == case.who.group is not None or are_close(cause.who, case.who, clusters):
                 case = replace(case, severity=Severity.NOTE, because=cause.code)
                 break
         found.append(case)
     return found
+
+
+def clusters_of(book: Ledgers) -> Mapping[str, str]:
+    """Return the cluster id of each broker's address, by its own metadata or that of another broker."""
+    ids = {endpoint(broker): next(iter(ids)) for broker, ids in book.clusters.ids_by_broker.items()}
+    told = {f"{one.host}:{one.port}": ids[by] for one in book.clusters.advertised.values()
+            for by in map(endpoint, one.told_by) if by in ids}  # fmt: skip
+    return told | ids
+
+
+def are_close(cause: Who, effect: Who, clusters: Mapping[str, str]) -> bool:
+    """Return whether two cases contradict one another in no name, and share one, a host, or the cluster."""
+    pairs = dict(zip(Who._fields, zip(cause, effect, strict=True), strict=True))
+    if any(None not in pairs[name] and pairs[name][0] != pairs[name][1] for name in SAME):
+        return False
+    if None in pairs["broker"] or any(one == other is not None for one, other in pairs.values()):
+        return True
+    return clusters.get(cause.broker or "") == clusters.get(effect.broker or "") is not None
 
 
 def is_during(cause: Case, case: Case) -> bool:

@@ -24,6 +24,8 @@ class Advertised:
         self.seen: Occurrences = Occurrences()
         self.told_by: Counter[End] = Counter()
         self.clients: Counter[str] = Counter()
+        self.hosts: set[str] = set()
+        """The hosts of clients that were told."""
 
 
 class Led(NamedTuple):
@@ -76,8 +78,10 @@ class Clusters:
         self.topics: Bounded[str, Topic] = Bounded(MOST)
         self.ids: dict[str, Occurrences] = {}
         self.ids_by_broker: dict[End, Counter[str]] = {}
-        self.ids_by_client: Bounded[str, dict[str, Occurrences]] = Bounded(MOST)
-        """The clusters that each client was told it speaks with, by client id."""
+        self.ids_by_client: Bounded[tuple[str, str], dict[str, Occurrences]] = Bounded(MOST)
+        """The clusters that each client was told it speaks with, by client id and host."""
+        self.all_topics: Bounded[str, Occurrences] = Bounded(MOST)
+        """Requests for the metadata of all topics, by client id."""
         self.refreshed: Bounded[str, list[int]] = Bounded(MOST)
         """When each client asked for metadata, by client id: the last times."""
 
@@ -86,13 +90,15 @@ class Clusters:
         key = str(name)
         return self.topics.entry(key, lambda: Topic(key))
 
-    def advertise(self, node_id: int, host: str, port: int, by: End, to: str, mark: Mark) -> None:
+    def advertise(self, node_id: int, host: str, port: int, by: End, to: str, mark: Mark, client_host: str) -> None:
         """Note that a broker was said to be there."""
         entry = self.advertised.entry((node_id, host, port), lambda: Advertised(node_id, host, port))
         if entry is not None:
             entry.seen.add(mark)
             entry.told_by[by] += 1
             entry.clients[to] += 1
+            if len(entry.hosts) < MOST_CHANGES:
+                entry.hosts.add(client_host)
 
     def node(self, node_id: int) -> tuple[str, int] | None:
         """Return the address that a node was said to have most often."""
@@ -100,9 +106,13 @@ class Clusters:
         best = max(entries, key=lambda entry: entry.seen.count, default=None)
         return None if best is None else (best.host, best.port)
 
-    def metadata(self, asked: dict[str, Any], response: dict[str, Any], by: End, to: str, mark: Mark) -> None:
-        """Take an exchange of Metadata."""
+    def metadata(
+        self, asked: dict[str, Any], response: dict[str, Any], by: End, to: str, host: str, mark: Mark
+    ) -> None:
+        """Take an exchange of Metadata: `by` a broker, `to` a client on a host."""
         names = asked.get("topics")
+        if asked and names is None and (seen := self.all_topics.entry(to, Occurrences)) is not None:
+            seen.add(mark)
         create = asked.get("allow_auto_topic_creation", True)
         for entry in names or ():
             name = entry.get("name") if isinstance(entry, dict) else entry
@@ -115,12 +125,14 @@ class Clusters:
             times.append(mark.time)
             del times[:-MOST_CHANGES]
         for broker in response.get("brokers") or ():
-            self.advertise(broker.get("node_id", -1), broker.get("host") or "", broker.get("port", 0), by, to, mark)
+            self.advertise(
+                broker.get("node_id", -1), broker.get("host") or "", broker.get("port", 0), by, to, mark, host
+            )
         cluster = response.get("cluster_id")
         if cluster:
             self.ids.setdefault(cluster, Occurrences()).add(mark)
             self.ids_by_broker.setdefault(by, Counter())[cluster] += 1
-            own = self.ids_by_client.entry(to, dict) if to else None
+            own = self.ids_by_client.entry((to, host), dict) if to else None
             if own is not None:
                 own.setdefault(cluster, Occurrences()).add(mark)
         for entry in response.get("topics") or ():

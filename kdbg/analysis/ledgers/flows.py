@@ -85,6 +85,8 @@ class Polls:
     min_bytes: int = 0
     replica: int = -1
     """The node id of a follower that fetches, -1 for a consumer."""
+    held: Occurrences = field(default_factory=Occurrences)
+    """Responses with records that waited for max_wait_ms, as these are fewer bytes than min_bytes."""
     full_sessions: Occurrences = field(default_factory=Occurrences)
     """Requests that ask for a new session, which lists all partitions, and get none."""
     partitions: int = 0
@@ -109,6 +111,11 @@ class PartitionWrites:
     keyless: int = 0
     """Batches whose first record has no key, among the first ones of its connection."""
     uncompressed: int = 0
+    waited: int = 0
+    """Nanoseconds from requests to their responses, in sum."""
+    oldest: int = -(1 << 62)
+    newest: int = 1 << 62
+    """Milliseconds from the newest timestamp of a batch to its request: the most and the least."""
     acks: Counter[int] = field(default_factory=Counter)
     errors: dict[int, Occurrences] = field(default_factory=dict)
 

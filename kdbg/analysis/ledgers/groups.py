@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from .evidence import Bounded, Mark, Occurrences
+from .sessions import KafkaConnection
 
-MOST_MEMBERS, MOST_EVENTS, MOST_LEFT, MOST_CLIENTS = 4096, 4096, 64, 256
+MOST_MEMBERS, MOST_EVENTS, MOST_LEFT, MOST_CLIENTS, MOST_PLACES = 4096, 4096, 64, 256, 4096
 FEW_PARTITIONS, LONGEST_REASON = 32, 200
 
 
@@ -38,6 +39,8 @@ class Member:
         self.session_timeout_ms: int = 0
         self.rebalance_timeout_ms: int = 0
         self.topics: tuple[str, ...] = ()
+        self.subscribes: bool = True
+        """Whether its last subscription names a topic, or could not be read."""
         self.assigned: dict[str, tuple[int, ...]] | None = None
         """What it was given last, None before that."""
         self.joined: Occurrences = Occurrences()
@@ -89,6 +92,12 @@ class Group:
         self.clients: dict[str, Occurrences] = {}
         self.committed: dict[tuple[str, int], tuple[int, int, int]] = {}
         """Topic and partition: the offset committed last, when, and how often one was."""
+        self.missing: Bounded[tuple[str, str, int], Occurrences] = Bounded(MOST_PLACES)
+        """Responses that no offset is committed, by client id, topic and partition."""
+        self.lost: Bounded[tuple[str, str, int], Occurrences] = Bounded(MOST_PLACES)
+        """Those of them where one had been committed before."""
+        self.deleted: KafkaConnection | None = None
+        """The connection of the client that deleted it last."""
         self.commits: Occurrences = Occurrences()
         self.new_protocol: bool = False
         self.acknowledged: int = 0
@@ -153,10 +162,10 @@ def few_of(assigned: dict[str, tuple[int, ...]] | None) -> tuple[tuple[tuple[str
     return tuple(found), sum(map(len, (assigned or {}).values()))
 
 
-def subscription_of(protocols: Iterable[Any]) -> tuple[str, ...]:
-    """Return the topics that a member subscribes to, by the first protocol that could be read."""
+def subscription_of(protocols: Iterable[Any]) -> tuple[str, ...] | None:
+    """Return the topics that a member subscribes to, by the first protocol that could be read; None without one."""
     for protocol in protocols:
         value = getattr(protocol.get("metadata"), "value", None)
         if isinstance(value, dict) and value.get("topics") is not None:
             return tuple(str(name) for name in value["topics"])
-    return ()
+    return None

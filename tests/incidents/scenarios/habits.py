@@ -230,12 +230,12 @@ def malformed(stage: Stage, whole: bool = False) -> None:
 AT_LINE = {"host": FAR, "broker": LINE}
 INCIDENTS = (
     Incident(
-        "metadata-before-each-record", "metadata-storm", "one", asks_for_metadata,
+        "metadata-before-each-record", "repeated-requests", "one", asks_for_metadata,
         {"client_id": "price-feed", "broker": ONE}, (Shown("Metadata", client_id="price-feed", at_least=100),),
         "request Metadata when it is needed", partial(asks_for_metadata, pause=1.0),
     ),
     Incident(
-        "metadata-before-each-record-kafka-python", "metadata-storm", "one", asks_for_metadata_in_python,
+        "metadata-before-each-record-kafka-python", "repeated-requests", "one", asks_for_metadata_in_python,
         {"client_id": "price-board", "broker": ONE}, (Shown("Metadata", client_id="price-board", at_least=30),),
         "request Metadata when it is needed", partial(asks_for_metadata_in_python, pause=1.0),
     ),

@@ -293,7 +293,7 @@ INCIDENTS = (
         "join again with epoch 0", partial(old_epoch, again=True),
     ),
     Incident(
-        "new-protocol-in-classic-group", "group-migration-disabled", "narrow", mixed_protocols,
+        "new-protocol-in-classic-group", "error-response", "narrow", mixed_protocols,
         {CLIENT: "lift-b", "group": "lift-control"},
         (Shown("ConsumerGroupHeartbeat", "GROUP_ID_NOT_FOUND", client_id="lift-b"),),
         "group.protocol=classic, or group.consumer.migration.policy", partial(mixed_protocols, second="classic"),
@@ -351,12 +351,12 @@ INCIDENTS = (
         "subscribe, or assign all partitions", partial(half_assigned, partitions=(0, 1, 2)),
     ),
     Incident(
-        "heartbeats-too-often-java", "heartbeat-interval-too-short", "one", quick_heart,
+        "heartbeats-too-often-java", "repeated-requests", "one", quick_heart,
         {CLIENT: "alarm-desk", "group": "alarm-desks"}, (Shown("Heartbeat", client_id="alarm-desk", at_least=30),),
         "heartbeat.interval.ms=3000", partial(quick_heart, beat=1000),
     ),
     Incident(
-        "heartbeats-too-often-kafka-python", "heartbeat-interval-too-short", "one", quick_heart_in_python,
+        "heartbeats-too-often-kafka-python", "repeated-requests", "one", quick_heart_in_python,
         {CLIENT: "alarm-lamp", "group": "alarm-lamps"}, (Shown("Heartbeat", client_id="alarm-lamp", at_least=50),),
         "heartbeat_interval_ms=3000", partial(quick_heart_in_python, beat=1000),
     ),

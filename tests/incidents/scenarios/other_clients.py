@@ -290,7 +290,7 @@ INCIDENTS = (
         "enable_auto_commit=True, or commit", partial(never_commits, commits=True),
     ),
     Incident(
-        "commit-for-each-record-kafka-python", "commit-per-record", "one", commits_each,
+        "commit-for-each-record-kafka-python", "repeated-requests", "one", commits_each,
         {CLIENT: "event-store", "group": "event-stores"},
         (Shown("OffsetCommit", client_id="event-store", at_least=80),), "commit every few seconds",
         partial(commits_each, every=100),

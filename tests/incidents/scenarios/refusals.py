@@ -153,7 +153,7 @@ INCIDENTS = (
         "a pattern of RE2", partial(match, pattern="^orders-[0-9]+"),
     ),
     Incident(
-        "share-consumer-in-consumer-group", "group-type-mismatch", "one", share,
+        "share-consumer-in-consumer-group", "error-response", "one", share,
         {CLIENT: "print-queue", "group": "printers"},
         (Shown("ShareGroupHeartbeat", "GROUP_ID_NOT_FOUND", client_id="print-queue"),),
         "a group.id of its own for the share group", partial(share, group="print-sharers"),

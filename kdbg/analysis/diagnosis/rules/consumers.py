@@ -37,6 +37,7 @@ LARGE_LAG, GROWTH, IDLE, LONG_LAG = 50, 2.0, 0.5, 2 * SECOND
 LONG_SILENCE, FEWEST_WRITES = 3 * SECOND, 5
 SHORTEST_POLL, SOONER, RIGHT_AFTER = 500 * MS, 50 * MS, 300 * MS
 ENDING = SECOND
+OFTEN_HELD = 2
 OFTEN_GIVEN_UP, ALIKE = 3, 0.3
 """Connections that end so, each after about the same time: once or twice the client may have ended, or moved."""
 
@@ -129,6 +130,27 @@ def fetch_size_too_small(book: Ledgers) -> Iterator[Case]:
                    "what": "no response contains a complete batch" if partial else "every response contains one batch"},
             severity=Severity.ERROR if partial else Severity.WARNING,
         )  # fmt: skip
+
+
+@rule(
+    "fetch-min-bytes-too-large",
+    "records",
+    title="records wait for fetch.min.bytes",
+    sentence="client {client_id} lets broker {broker} hold records back until there are {least:byte}: {count:response} "
+    "with records came only after fetch.max.wait.ms ({wait!d})",
+    advice="Lower fetch.min.bytes (default 1) or fetch.max.wait.ms, unless this delay is intended.",
+    document="Consumer configs: fetch.min.bytes",
+    alternatives=("the delay is accepted deliberately, for fewer requests",),
+    severity=Severity.WARNING,
+)
+def fetch_min_bytes_too_large(book: Ledgers) -> Iterator[Case]:
+    """Look for responses with records that the broker held back for the whole of a long wait."""
+    for session, polls in polls_of(book):
+        if polls.held.count >= OFTEN_HELD and polls.max_wait_ms * MS >= SECOND:
+            yield fetch_min_bytes_too_large.case(
+                who(session, topic=topic_of(book.fetched, session)), *extent(polls.held, "min_bytes", "max_wait_ms"),
+                {"least": polls.min_bytes, "wait": polls.max_wait_ms * MS}, weight=1.3,
+            )  # fmt: skip
 
 
 codec_unsupported = by_error(

@@ -9,7 +9,7 @@ from ...ledgers import Ledgers
 from ...ledgers.evidence import Occurrences
 from ...ledgers.groups import Member
 from ..case import Case, Who, rule
-from ..queries import SECOND, evidence, extent, failures, groups_of, session_of, sessions_of, who
+from ..queries import SECOND, by_error, evidence, extent, failures, groups_of, session_of, sessions_of, who
 
 OFFSET_COMMIT, FIND_COORDINATOR, TXN_OFFSET_COMMIT = 8, 10, 28
 COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR = 15, 16
@@ -61,6 +61,7 @@ def coordinator_moved(book: Ledgers) -> Iterator[Case]:
     advice="Check that topic __consumer_offsets exists and that its partitions have leaders; "
     "offsets.topic.replication.factor may exceed the number of brokers.",
     document="Broker configs: offsets.topic.replication.factor",
+    explains={"repeated-requests"},
 )
 def coordinator_unavailable(book: Ledgers) -> Iterator[Case]:
     """Look for the error over seconds, with no answer after it that names a coordinator."""
@@ -150,3 +151,16 @@ def offset_commit_failing(book: Ledgers) -> Iterator[Case]:
             who(one.session, topic=one.subject or None, group=name),
             *extent(one.seen, "error_code"), facts={"error": error_name(one.code)}, weight=2.1,
         )  # fmt: skip
+
+
+share_lock_expired = by_error(
+    "share-lock-expired",
+    "commits",
+    title="acknowledgement comes too late",
+    sentence="client {client_id} acknowledges records of topic {topic}, {times}, that it no longer has acquired "
+    "(INVALID_RECORD_STATE): another client may process them as well",
+    advice="Raise group.share.record.lock.duration.ms, or process fewer records at a time (max.poll.records).",
+    document="KIP-932",
+    errors=(121,),  # INVALID_RECORD_STATE
+    apis=(78, 79),
+)

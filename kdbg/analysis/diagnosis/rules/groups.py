@@ -228,50 +228,6 @@ def unlike(one: str, other: str) -> bool:
     return bool(one and other) and one[:LIKE].casefold() != other[:LIKE].casefold() and not words[0] & words[1]
 
 
-@rule(
-    "idle-consumers",
-    "partition assignment",
-    title="more consumers than partitions",
-    sentence="group {group} has {members:member} for {partitions:partition} of {topics}: no partition is assigned to "
-    "{names}",
-    advice="Add partitions to {topics}, or run at most {partitions:consumer} in group {group}.",
-    document="Kafka documentation, Consumers",
-    alternatives=("standby consumers are kept deliberately",),
-    severity=Severity.WARNING,
-)
-def idle_consumers(book: Ledgers) -> Iterator[Case]:
-    """Look for members that were given nothing, while all partitions are given to others."""
-    for group in book.groups.values():
-        living = [member for member in group.known_members() if member.assigned is not None and settled(member)]
-        idle = [member for member in living if not member.assigned]
-        if len(idle) in (0, len(living)):
-            continue
-        given = sum(len(partitions) for member in living for partitions in (member.assigned or {}).values())
-        topics = sorted({topic for member in living for topic in member.topics})
-        exist = sum(len(book.clusters.topics[name].partitions) for name in topics if name in book.clusters.topics)
-        if exist > given or len(living) <= given:
-            continue
-        counted = bool(topics) and all(name in book.clusters.topics for name in topics)
-        if not counted and not all(member.joined.count for member in group.known_members()):
-            continue  # what was given before the capture began is not known, nor how many partitions there are
-        marks = [member.synced.last for member in idle if member.synced.last is not None]
-        yield idle_consumers.case(
-            who_in(group, idle[0], topic=topics[0] if topics else None), marks[0].time,
-            max(member.last_sign for member in idle), len(idle), evidence(marks[:6], "assignment"),
-            facts={"members": len(living), "partitions": given, "topics": named("topic", topics),
-                   "names": named("client", dict.fromkeys(member.client_id for member in idle))},
-        )  # fmt: skip
-
-
-def settled(member: Member) -> bool:
-    """Return whether a member kept its last assignment for a while, before it left, if it did."""
-    last = member.synced.last
-    if last is None:
-        return False
-    until = member.left.time if member.left is not None else member.last_sign
-    return until - last.end >= SECOND
-
-
 def offers_of(book: Ledgers, one: Failures) -> Mapping[str, Any]:
     """Return the assignment strategies that a client offers in a group."""
     found = book.groups.get(one.subject)

@@ -29,7 +29,8 @@ def leads_nowhere(book: Ledgers) -> list[tuple[Advertised, list[Path]]]:
     for entry in book.clusters.advertised.values():
         if not entry.host or entry.port <= 0 or (entry.host, entry.port) in served:
             continue
-        to = [path for path in paths if path.acceptor[1] == entry.port and leads_to(entry.host, path, spoken)]
+        to = [path for path in paths if path.acceptor[1] == entry.port and path.initiator[0] in entry.hosts
+              and leads_to(entry.host, path, spoken)]  # fmt: skip
         if any(path.answered is not None or path.ways[1].bytes for path in to):
             continue
         found.append((entry, [path for path in to if path.syns and path.start >= entry.seen.since - 1_000_000_000]))

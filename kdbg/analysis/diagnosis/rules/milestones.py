@@ -216,8 +216,9 @@ def severity_of(failure: Failure, asked: ApiRequests, extent: Occurrences) -> Se
     if is_normal_step(find(failure.api_key), failure.code) or failure.api_key == LEAVE_GROUP:
         return Severity.ERROR if not past and long and extent.count >= max(2 * FEW, asked.times / 2 + 1) else None
     error = ERRORS.get(failure.code)
-    if failure.code in EXISTING or (error is not None and error.retriable and (extent.count < FEW or not often)):
-        return None if past or failure.code in EXISTING else Severity.NOTE
+    existing = failure.code in EXISTING and MILESTONE_OF.get(failure.api_key) != "group membership"
+    if existing or (error is not None and error.retriable and (extent.count < FEW or not often)):
+        return None if past or existing else Severity.NOTE
     lasting = not past or (often and extent.count >= FEW and failure.api_key in MILESTONE_OF)
     return Severity.ERROR if lasting else Severity.NOTE
 

@@ -7,12 +7,16 @@ from collections.abc import Iterator
 from ....protocol.findings import Kind
 from ....protocol.findings.amounts import count
 from ...ledgers import Ledgers
+from ...ledgers.evidence import Occurrences
 from ...ledgers.flows import Fetched
 from ...ledgers.sessions import KafkaConnection
 from ..case import Case, Who, rule
-from ..queries import evidence, extent, failures, group_of, is_follower, who
+from ..queries import evidence, extent, failures, group_of, grouped, is_follower, session_of, sessions_of, who
+from ..text import UNKNOWN
 
 OFFSET_OUT_OF_RANGE, CORRUPT_MESSAGE, INVALID_RECORD, FETCH = 1, 2, 87, 1
+LIST_OFFSETS, OFFSET_FETCH = 2, 9
+OFTEN_LOOKED_UP = 2
 OFTEN_RESTARTED, OFTEN_STUCK = 3, 5
 """Connections that begin at the same offset, and fetches of one connection."""
 PARTIAL = frozenset({0, 1, 2})
@@ -153,3 +157,54 @@ _beyond = offset_out_of_range_data_loss._replace(
     advice="Check whether topic {topic} was deleted and recreated, or an unclean leader election truncated its log, "
     "and reset the committed offsets. auto.offset.reset decides where the consumer resumes.",
 )
+
+
+@rule(
+    "offset-reset-none",
+    "position",
+    title="no position to start from",
+    sentence="client {client_id} requests the committed offset of topic {topic} in group {group}, {times}; there is "
+    "none, and the client {probably}may not start anywhere else: it fetches nothing",
+    advice="Set auto.offset.reset to earliest or latest instead of none, or commit the offsets of group {group} with "
+    "kafka-consumer-groups.sh --reset-offsets first.",
+    document="Consumer configs: auto.offset.reset",
+    alternatives=("the client ends for another reason before it reads",),
+)
+def offset_reset_none(book: Ledgers) -> Iterator[Case]:
+    """Look for members without a committed offset that neither look up another one nor fetch."""
+    used = {(book.sessions[number].client_id, topic) for number, topic, _ in book.fetched}
+    for group in book.groups.values():
+        members = {member.client_id for member in group.members.values() if member.joined}
+        for (client, topic), places in grouped(group.missing.items(), lambda item: item[0][:2]).items():
+            seen = Occurrences.of(one for _, one in places)
+            if client not in members or (client, topic) in used or seen.count < OFTEN_LOOKED_UP:
+                continue
+            session = next((one for one in sessions_of(book, client) if OFFSET_FETCH in one.apis), None)
+            if session is not None and not any(LIST_OFFSETS in one.apis for one in sessions_of(book, client)):
+                yield offset_reset_none.case(
+                    who(session, group=group.name, topic=topic), *extent(seen, "committed_offset"), certainty="likely",
+                    weight=2.4,
+                )  # fmt: skip
+
+
+@rule(
+    "committed-offsets-lost",
+    "position",
+    title="committed offsets are gone",
+    sentence="group {group} committed an offset for topic {topic}, but client {client_id} is told later that there "
+    "is none{deleted}: it starts where auto.offset.reset says",
+    advice="Find out who deletes group {group} or its offsets, and raise offsets.retention.minutes if the group is "
+    "idle for longer. Set its offsets with kafka-consumer-groups.sh --reset-offsets.",
+    document="Broker configs: offsets.retention.minutes",
+)
+def committed_offsets_lost(book: Ledgers) -> Iterator[Case]:
+    """Look for offsets that were committed, and are not there later."""
+    for group in book.groups.values():
+        for (client, topic), places in grouped(group.lost.items(), lambda item: item[0][:2]).items():
+            session = session_of(book, client)
+            by = group.deleted.client_id or UNKNOWN["client_id"] if group.deleted is not None else ""
+            yield committed_offsets_lost.case(
+                who(session, group=group.name, topic=topic),
+                *extent(Occurrences.of(one for _, one in places), "committed_offset"), weight=2.6,
+                facts={"deleted": f" (client {by} deleted the group)" if by else ""},
+            )  # fmt: skip

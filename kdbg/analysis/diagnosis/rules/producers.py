@@ -12,12 +12,14 @@ from ...ledgers.flows import PartitionWrites
 from ...ledgers.sessions import KafkaConnection
 from ..case import Case, rule
 from ..queries import (
+    MS,
     SECOND,
     by_error,
     evidence,
     extent,
     extent_of_marks,
     failures,
+    is_follower,
     session_of,
     sessions_of,
     topic_of,
@@ -30,6 +32,10 @@ CORRUPT_MESSAGE, OUT_OF_ORDER_SEQUENCE_NUMBER = 2, 45
 FEWEST_PARTITIONS, MANY_RECORDS, MANY_BATCHES, SHARE = 3, 100, 20, 0.75
 OF_RECORDS = (Kind.CRC_MISMATCH, Kind.DECOMPRESSION_FAILED, Kind.MALFORMED_RECORD_SET, Kind.ENCODING_MISTAKE)
 MANY_SINGLES, PER_SECOND, NEARLY_ALL = 200, 200, 0.95
+MANY_ALONE, WAITS = 100, 0.6
+"""Batches of single records, and the share of the time that a client waits for responses to them."""
+FEWEST_TIMED, SKEWED = 5, 60 * SECOND
+MANY_LOOPED = 20
 
 
 def cut_off(book: Ledgers, session: KafkaConnection) -> bool:
@@ -152,6 +158,22 @@ def hot_partition(book: Ledgers) -> Iterator[Case]:
         )  # fmt: skip
 
 
+def on_the_way(book: Ledgers, client: str, seen: Occurrences) -> int:
+    """Return how long responses and requests were between the capture and the client, by its handshake, in sum."""
+    path = next((one.path for one in sessions_of(book, client) if PRODUCE in one.apis), None)
+    if path is None or path.established is None or path.answered is None:
+        return 0
+    return (path.established - path.answered) * seen.count
+
+
+def writes_by_client(book: Ledgers) -> dict[tuple[str, str], list[PartitionWrites]]:
+    """Return what clients write to topics, on all their connections."""
+    found: dict[tuple[str, str], list[PartitionWrites]] = {}
+    for (number, topic, _), written in book.written.items():
+        found.setdefault((book.sessions[number].client_id, topic), []).append(written)
+    return found
+
+
 @rule(
     "unbatched-producer",
     "records",
@@ -165,10 +187,7 @@ def hot_partition(book: Ledgers) -> Iterator[Case]:
 )
 def unbatched_producer(book: Ledgers) -> Iterator[Case]:
     """Look for clients that write many batches of one record at a high rate."""
-    found: dict[tuple[str, str], list[PartitionWrites]] = {}
-    for (number, topic, _), written in book.written.items():
-        found.setdefault((book.sessions[number].client_id, topic), []).append(written)
-    for (client, topic), all in found.items():
+    for (client, topic), all in writes_by_client(book).items():
         batches, singles = sum(one.batches for one in all), sum(one.singles for one in all)
         seen = Occurrences.of(one.requests for one in all)
         rate = seen.count / max((seen.until - seen.since) / SECOND, 0.1)
@@ -179,6 +198,98 @@ def unbatched_producer(book: Ledgers) -> Iterator[Case]:
             who(session_of(book, client), topic=topic), seen.since, seen.until, batches,
             evidence(seen, "records_count"), facts={"rate": rate, "codec": "uncompressed" if plain else "compressed"},
         )  # fmt: skip
+
+
+@rule(
+    "synchronous-producer",
+    "records",
+    title="producer waits for each record",
+    sentence="client {client_id} sends one record at a time to topic {topic} and waits for each response, "
+    "{share:.0%} of the time: {rate:,.0f} records per second are all that {latency!d} per response allows",
+    advice="Remove the wait after each record (Java: get() on the future; librdkafka: flush()), and check results in "
+    "the callback. Set linger.ms to 5 or more.",
+    document="Producer API: send",
+    severity=Severity.WARNING,
+)
+def synchronous_producer(book: Ledgers) -> Iterator[Case]:
+    """Look for clients that write single records one after another, and mostly wait for responses."""
+    for (client, topic), all in writes_by_client(book).items():
+        batches, seen = sum(one.batches for one in all), Occurrences.of(one.requests for one in all)
+        lasts, waited = seen.until - seen.since, sum(one.waited for one in all) + on_the_way(book, client, seen)
+        rate = batches * SECOND / max(lasts, 1)
+        if batches < MANY_ALONE or sum(one.singles for one in all) < NEARLY_ALL * batches or rate >= PER_SECOND:
+            continue
+        if WAITS <= waited / max(lasts, 1) <= 1:
+            yield synchronous_producer.case(
+                who(session_of(book, client), topic=topic), seen.since, seen.until, batches,
+                evidence(seen, "records_count", "latency"),
+                facts={"rate": rate, "share": waited / lasts, "latency": waited // batches},
+            )  # fmt: skip
+
+
+def is_in_time(book: Ledgers, others: list[PartitionWrites]) -> bool:
+    """Return whether another client of a broker writes timestamps that fit the clock of the capture."""
+    brokers = {book.sessions[number].broker for (number, _, _), one in book.written.items() if one in others}
+    return any(
+        one not in others
+        and book.sessions[number].broker in brokers
+        and max(abs(one.oldest), abs(one.newest)) * MS < SKEWED
+        for (number, _, _), one in book.written.items()
+    )
+
+
+@rule(
+    "clock-skew",
+    "records",
+    title="clock of a producer is wrong",
+    sentence="client {client_id} writes records to topic {topic} whose timestamps are always {amount!d} {direction} "
+    "the time of the capture: the clock of host {host} is {probably}wrong",
+    advice="Correct the clock of host {host} (NTP). Wrong timestamps mislead retention, time indexes and windows.",
+    document="KIP-32",
+    alternatives=("a replication tool copies records with a constant delay", "the clock of the capture is wrong"),
+    severity=Severity.WARNING,
+)
+def clock_skew(book: Ledgers) -> Iterator[Case]:
+    """Look for clients whose records all have timestamps that differ from their packets' by the same time."""
+    for (client, topic), all in writes_by_client(book).items():
+        oldest, newest = max(one.oldest for one in all), min(one.newest for one in all)
+        seen, least = Occurrences.of(one.requests for one in all), min(abs(oldest), abs(newest))
+        if sum(one.batches for one in all) < FEWEST_TIMED or seen.until - seen.since < 2 * SECOND or not seen.since:
+            continue
+        alike = (oldest - newest) * MS < (seen.until - seen.since) / 2 and (oldest < 0) == (newest < 0)
+        if least * MS >= SKEWED and alike:
+            yield clock_skew.case(
+                who(session_of(book, client), topic=topic), *extent(seen, "max_timestamp"),
+                certainty="likely" if is_in_time(book, all) else "guess",
+                facts={"amount": least * MS, "direction": "before" if oldest > 0 else "after"}, weight=1.2,
+            )  # fmt: skip
+
+
+@rule(
+    "feedback-loop",
+    "records",
+    title="client reads what it writes",
+    sentence="client {client_id} writes {written:record} to topic {topic} after it read {count:record} from it: each "
+    "record that it reads {probably}leads to another one, without end",
+    advice="Set another topic for the output of client {client_id}.",
+    document="Kafka documentation, Design: Message Delivery Semantics",
+    alternatives=("the client retries records through their own topic, a limited number of times",),
+    severity=Severity.WARNING,
+)
+def feedback_loop(book: Ledgers) -> Iterator[Case]:
+    """Look for clients that write as many records to a topic as they read from it, and read first."""
+    for (client, topic), all in writes_by_client(book).items():
+        host = next((one.peers.client[0] for one in sessions_of(book, client)), None)
+        read = [one for (number, name, _), one in book.fetched.items() if name == topic and one.with_data
+                and book.sessions[number].client_id == client and book.sessions[number].peers.client[0] == host
+                and not is_follower(book, number)]  # fmt: skip
+        records, written = sum(one.records for one in read), sum(one.records for one in all)
+        seen, first = Occurrences.of(one.requests for one in all), min((one.with_data.since for one in read), default=0)
+        if records >= MANY_LOOPED and 0.8 * records <= written <= 1.25 * records and first < seen.since:
+            yield feedback_loop.case(
+                who(session_of(book, client), topic=topic), seen.since, seen.until, records,
+                evidence(seen, "records"), {"written": written}, certainty="likely", weight=1.6,
+            )  # fmt: skip
 
 
 @rule(

@@ -203,12 +203,12 @@ def two_clusters_mixed(book: Ledgers) -> Iterator[Case]:
                 Who(broker=endpoint(broker), cluster_id=next(iter(ids))), *extent(seen, "cluster_id"),
                 facts={"ids": named("cluster", ids)}, weight=3.0,
             )  # fmt: skip
-    for client, told in book.clusters.ids_by_client.items():
+    for (client, host), told in book.clusters.ids_by_client.items():
         if len(told) < 2:
             continue
         seen = Occurrences.of(told.values())
         marks = [one.marks[0] for one in told.values() if one.marks]
-        about = who(session_of(book, client), client_id=client, user=None, cluster_id=next(iter(told)))
+        about = who(session_of(book, client), client_id=client, host=host, user=None, cluster_id=next(iter(told)))
         yield two_clusters_mixed.case(
             about, seen.since, seen.until, seen.count, evidence(marks, "cluster_id"),
             facts={"ids": named("cluster", told)}, certainty="likely", weight=3.0,

@@ -65,7 +65,7 @@ def version_facts(session: KafkaConnection, key: int, version: int, offered: tup
     "KRaft controller listens there, not a broker",
     advice="Set bootstrap.servers to the brokers; for tools that administer controllers, use --bootstrap-controller.",
     document="KIP-919",
-    explains={"connection-churn", "no-response"},
+    explains={"connection-churn", "no-response", "repeated-requests"},
 )
 def controller_as_bootstrap(book: Ledgers) -> Iterator[Case]:
     """Look for clients that a controller responds to, other than brokers."""

@@ -73,6 +73,10 @@ def _wrote(
     entry.records += count
     entry.bytes += batch.get("batch_length") or batch.get("message_size") or 0
     entry.singles += count == 1
+    entry.waited += mark.end - mark.time
+    if (batch.get("max_timestamp") or -1) > 0:
+        age = mark.time // 1_000_000 - batch["max_timestamp"]
+        entry.oldest, entry.newest = max(entry.oldest, age), min(entry.newest, age)
     records = batch.get("records")
     entry.keyless += isinstance(records, list) and bool(records) and records[0].get("key") is None
     entry.uncompressed += not (batch.get("attributes") or 0) & CODEC
@@ -126,6 +130,9 @@ def fetch(
             polls.session_errors.setdefault(response["error_code"], Occurrences()).add(mark)
         if not anything and not failed:
             polls.empty.add(mark)
+        waited = (mark.end - mark.time) // 1_000_000
+        if anything and polls.min_bytes > 1 and waited >= polls.max_wait_ms * 0.9 > 0:
+            polls.held.add(mark)
 
 
 def _asked(polls: Polls, mark: Mark, asked: Body) -> None:

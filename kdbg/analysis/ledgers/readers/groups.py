@@ -51,7 +51,8 @@ def join(book: Accounts, group: Group, session: KafkaConnection, mark: Mark, ask
         member.rebalance_timeout_ms = asked.get("rebalance_timeout_ms", member.session_timeout_ms)
         protocols = asked.get("protocols") or ()
         member.protocols = tuple(str(one.get("name")) for one in protocols)
-        member.topics = subscription_of(protocols) or member.topics
+        topics = subscription_of(protocols)
+        member.topics, member.subscribes = topics or member.topics, topics != ()
         member.failed(code, mark)
         member.sign(mark)
         if not code and response:
@@ -185,10 +186,19 @@ def acknowledge(
 def offset_fetch(
     book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, response: Body, exchange: Exchange
 ) -> None:
-    """Take an exchange of OffsetFetch: the groups that a broker knows."""
+    """Take an exchange of OffsetFetch: the groups that a broker knows, and where they have no offset."""
     for entry in response.get("groups") or ([{**response, "group_id": asked.get("group_id")}] if response else ()):
-        if not entry.get("error_code") and entry.get("group_id"):
-            book.group(entry["group_id"])
+        if entry.get("error_code") or not entry.get("group_id") or (group := book.group(entry["group_id"])) is None:
+            continue
+        for (topic, number), partition in _partitions(book, entry):
+            if partition.get("committed_offset", 0) < 0 and not partition.get("error_code"):
+                place = session.client_id, topic, number
+                was = group.committed.get((topic, number))
+                for found in (
+                    (group.missing, group.lost) if was is not None and was[1] < mark.time else (group.missing,)
+                ):
+                    if (seen := found.entry(place, Occurrences)) is not None:
+                        seen.add(mark)
 
 
 def delete_groups(
@@ -196,8 +206,8 @@ def delete_groups(
 ) -> None:
     """Take an exchange of DeleteGroups: the groups that there were."""
     for entry in response.get("results") or ():
-        if not entry.get("error_code"):
-            book.group(entry.get("group_id", ""))
+        if not entry.get("error_code") and (group := book.group(entry.get("group_id", ""))) is not None:
+            group.deleted = session
 
 
 def in_transaction(

@@ -17,7 +17,7 @@ def metadata(
     book: Accounts, session: KafkaConnection, mark: Mark, asked: Body, response: Body, exchange: Exchange
 ) -> None:
     """Take an exchange of Metadata."""
-    book.clusters.metadata(asked, response, session.broker, session.client_id, mark)
+    book.clusters.metadata(asked, response, session.broker, session.client_id, session.peers.client[0], mark)
 
 
 def coordinator(
@@ -37,8 +37,9 @@ def coordinator(
                 del group.coordinators[:-64]
         if not code and entry.get("host"):
             book.clusters.advertise(
-                entry.get("node_id", -1), entry["host"], entry.get("port", 0), session.broker, session.client_id, mark
-            )
+                entry.get("node_id", -1), entry["host"], entry.get("port", 0), session.broker, session.client_id, mark,
+                session.peers.client[0],
+            )  # fmt: skip
 
 
 def cluster(
@@ -48,7 +49,7 @@ def cluster(
     for broker in response.get("brokers") or ():
         book.clusters.advertise(
             broker.get("broker_id", -1), broker.get("host") or "", broker.get("port", 0), session.broker,
-            session.client_id, mark,
+            session.client_id, mark, session.peers.client[0],
         )  # fmt: skip
 
 

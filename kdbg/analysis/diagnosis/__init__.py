@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
 
-from ...exchanges.messages.peers import endpoint
 from ...protocol.findings import Severity
 from ..ledgers import Ledgers
 from ..ledgers.sessions import ORDER
 from .case import Case, Evidence, Rule, Who
+from .queries import clusters_of
 from .rules import RULES
 from .trials import CERTAINTIES, Certainty
 
@@ -75,14 +75,6 @@ def after_effects(cases: list[Case], book: Ledgers) -> list[Case]:
                 break
         found.append(case)
     return found
-
-
-def clusters_of(book: Ledgers) -> Mapping[str, str]:
-    """Return the cluster id of each broker's address, by its own metadata or that of another broker."""
-    ids = {endpoint(broker): next(iter(ids)) for broker, ids in book.clusters.ids_by_broker.items()}
-    told = {f"{one.host}:{one.port}": ids[by] for one in book.clusters.advertised.values()
-            for by in map(endpoint, one.told_by) if by in ids}  # fmt: skip
-    return told | ids
 
 
 def are_close(cause: Who, effect: Who, clusters: Mapping[str, str]) -> bool:

@@ -190,6 +190,23 @@ class Reached:
         return at < len(starts) and starts[at] < failed.start + BESIDE
 
 
+def clusters_of(book: Ledgers) -> Mapping[str, str]:
+    """Return the cluster id of each broker's address, by its own metadata or that of another broker."""
+    ids = {endpoint(broker): next(iter(ids)) for broker, ids in book.clusters.ids_by_broker.items()}
+    told = {f"{one.host}:{one.port}": ids[by] for one in book.clusters.advertised.values()
+            for by in map(endpoint, one.told_by) if by in ids}  # fmt: skip
+    return told | ids
+
+
+def has_live_sibling(book: Ledgers, address: str, hosts: Iterable[str]) -> bool:
+    """Return whether another advertised broker of the same cluster responds to one of these hosts."""
+    clusters, wanted = clusters_of(book), set(hosts)
+    live = {endpoint(one.broker) for one in book.sessions.values()
+            if one.peers.client[0] in wanted and one.exchanges > one.unanswered_count}  # fmt: skip
+    advertised = {f"{one.host}:{one.port}" for one in book.clusters.advertised.values()}
+    return any(one != address and clusters.get(one) == clusters.get(address) is not None for one in live & advertised)
+
+
 class Unreachable(NamedTuple):
     """An end that cannot be reached: the attempts, whether it responded before, whether a host reached others since."""
 

@@ -100,9 +100,13 @@ class Clusters:
             if len(entry.hosts) < MOST_CHANGES:
                 entry.hosts.add(client_host)
 
-    def node(self, node_id: int) -> tuple[str, int] | None:
-        """Return the address that a node was said to have most often."""
-        entries = [entry for entry in self.advertised.values() if entry.node_id == node_id]
+    def node(self, node_id: int, near: End) -> tuple[str, int] | None:
+        """Return the address that a node was said to have most often: one of the cluster that a broker belongs to."""
+        told_by = (entry.told_by for entry in self.advertised.values() if (entry.host, entry.port) == near)
+        around = {near}.union(*told_by)
+        ids = {name for broker in around for name in self.ids_by_broker.get(broker, ())}
+        alike = {*around, *(broker for broker, others in self.ids_by_broker.items() if ids & others.keys())}
+        entries = [one for one in self.advertised.values() if one.node_id == node_id and alike & one.told_by.keys()]
         best = max(entries, key=lambda entry: entry.seen.count, default=None)
         return None if best is None else (best.host, best.port)
 

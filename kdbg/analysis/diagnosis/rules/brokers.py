@@ -7,11 +7,24 @@ from itertools import pairwise
 
 from ....exchanges.messages.peers import End, endpoint
 from ....protocol.findings import Severity
+from ....streams.tcp.paths import Path
 from ...ledgers import Ledgers
 from ...ledgers.evidence import Occurrences
 from ...ledgers.sessions import KafkaConnection, Slow
 from ..case import Case, Who, rule
-from ..queries import FEW, MS, SECOND, by_error, evidence, grouped, on_paths, topic_of, unreachable
+from ..queries import (
+    FEW,
+    MS,
+    SECOND,
+    by_error,
+    evidence,
+    extent_of_paths,
+    grouped,
+    has_live_sibling,
+    on_paths,
+    topic_of,
+    unreachable,
+)
 from ..text import named
 
 PRODUCE, ALL = 0, -1
@@ -88,9 +101,11 @@ def broker_frozen(book: Ledgers) -> Iterator[Case]:
                 or (slow.api_key == PRODUCE and (slow.acks in (0, 1) or alone(book, session)))
                 for session, slow in late
             )
-            if not own or any(lost_packets(session, silence) for session, _ in late):
+            connections = len({session.peers.number for session, _ in late})
+            alone_late = connections == 1 and max(slow.late - slow.held for _, slow in late) < 2 * SECOND
+            if not own or alone_late or any(lost_packets(session, silence) for session, _ in late):
                 continue
-            since, connections = min(slow.start for _, slow in late), len({session.peers.number for session, _ in late})
+            since = min(slow.start for _, slow in late)
             clients = dict.fromkeys(session.client_id for session, _ in late if session.client_id)
             yield broker_frozen.case(
                 Who(broker=endpoint(broker)), since, silence[1], len(late),
@@ -149,7 +164,7 @@ def slow_follower(book: Ledgers) -> Iterator[Case]:
         )  # fmt: skip
         if not answers_others or (followers and not paused):
             continue
-        node = book.clusters.node(longest) if longest is not None else None
+        node = book.clusters.node(longest, broker) if longest is not None else None
         session = all[0][0]
         yield slow_follower.case(
             Who(session.client_id or None, session.peers.client[0],
@@ -189,6 +204,16 @@ not_enough_replicas = by_error(
 )
 
 
+def down_from_the_start(book: Ledgers, acceptor: End, paths: list[Path]) -> Iterator[Case]:
+    """Look for a broker that refuses all connections in the capture, while others of its cluster respond."""
+    hosts = list(dict.fromkeys(path.initiator[0] for path in paths))
+    if all(path.refused is not None for path in paths) and has_live_sibling(book, endpoint(acceptor), hosts):
+        yield _from_the_start.case(
+            Who(broker=endpoint(acceptor)), *extent_of_paths(paths), {"hosts": named("host", hosts)},
+            certainty="likely", weight=3.4,
+        )  # fmt: skip
+
+
 @rule(
     "broker-down",
     "connection",
@@ -204,7 +229,10 @@ not_enough_replicas = by_error(
 def broker_down(book: Ledgers) -> Iterator[Case]:
     """Look for brokers that responded before, and that no attempt reaches from then on."""
     for acceptor, paths, before, _ in unreachable(book):
-        if not before or len(paths) < FEW:
+        if len(paths) < FEW:
+            continue
+        if not before:
+            yield from down_from_the_start(book, acceptor, paths)
             continue
         sessions = (one for one in book.sessions.values() if one.broker == acceptor)
         until = max(one.last.end for one in sessions if one.last is not None and one.exchanges > one.unanswered_count)
@@ -216,3 +244,10 @@ def broker_down(book: Ledgers) -> Iterator[Case]:
                               "answers": "RST" if refused else "no reply"},
             certainty="certain" if refused else "likely", weight=3.4,
         )  # fmt: skip
+
+
+_from_the_start = broker_down._replace(
+    sentence="broker {broker} refused {count:connection attempt} from {hosts}, while other brokers of its cluster "
+    "responded: the broker is {probably}down",
+    alternatives=("the address that broker {broker} advertises is wrong",),
+)

@@ -17,7 +17,7 @@ GONE: frozenset[int] = frozenset({22, 25, 113})
 """ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH."""
 OTHERS: frozenset[int] = frozenset({0, 14, 16, 22, 25, 27, 29, 30, 47, 82, 90, 113})
 """Codes that other rules are about, or that are steps of a protocol."""
-LONG = 5 * SECOND
+LONG = 3 * SECOND
 OFTEN = 5
 
 

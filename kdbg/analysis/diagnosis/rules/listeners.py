@@ -11,7 +11,7 @@ from ....streams.tcp.paths import Path
 from ...ledgers import Ledgers
 from ...ledgers.clusters import Advertised
 from ..case import Case, Evidence, Who, rule
-from ..queries import client_on, sessions_of
+from ..queries import client_on, has_live_sibling, sessions_of
 
 LOCAL: frozenset[str] = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0", "localhost.localdomain"})
 LOOPBACK: frozenset[str] = frozenset({"127.0.0.1", "::1"})
@@ -139,6 +139,10 @@ def advertised_listener_unreachable(book: Ledgers) -> Iterator[Case]:
     for entry, attempts in nowhere:
         if is_local(entry):
             continue
+        if attempts and all(path.refused for path in attempts) and has_live_sibling(
+            book, f"{entry.host}:{entry.port}", (path.initiator[0] for path in attempts)
+        ):  # fmt: skip
+            continue  # see broker-down
         if attempts:
             yield advertised_listener_unreachable.case(*case_parts(book, entry, attempts), weight=4.0)
         elif is_address(entry.host) and (lost := stranded(book, entry, nowhere)):

@@ -179,8 +179,10 @@ def offset_reset_none(book: Ledgers) -> Iterator[Case]:
             seen = Occurrences.of(one for _, one in places)
             if client not in members or (client, topic) in used or seen.count < OFTEN_LOOKED_UP:
                 continue
-            session = next((one for one in sessions_of(book, client) if OFFSET_FETCH in one.apis), None)
-            if session is not None and not any(LIST_OFFSETS in one.apis for one in sessions_of(book, client)):
+            sessions = sessions_of(book, client)
+            session = next((one for one in sessions if OFFSET_FETCH in one.apis), None)
+            whole = seen.count >= OFTEN_RESTARTED or all(one.opened for one in sessions)
+            if session is not None and whole and not any(LIST_OFFSETS in one.apis for one in sessions):
                 yield offset_reset_none.case(
                     who(session, group=group.name, topic=topic), *extent(seen, "committed_offset"), certainty="likely",
                     weight=2.4,

@@ -32,9 +32,9 @@ CORRUPT_MESSAGE, OUT_OF_ORDER_SEQUENCE_NUMBER = 2, 45
 FEWEST_PARTITIONS, MANY_RECORDS, MANY_BATCHES, SHARE = 3, 100, 20, 0.75
 OF_RECORDS = (Kind.CRC_MISMATCH, Kind.DECOMPRESSION_FAILED, Kind.MALFORMED_RECORD_SET, Kind.ENCODING_MISTAKE)
 MANY_SINGLES, PER_SECOND, NEARLY_ALL = 200, 200, 0.95
-MANY_ALONE, WAITS = 100, 0.6
+MANY_ALONE, WAITS = 50, 0.5
 """Batches of single records, and the share of the time that a client waits for responses to them."""
-FEWEST_TIMED, SKEWED = 5, 60 * SECOND
+FEWEST_TIMED, SKEWED = 3, 60 * SECOND
 MANY_LOOPED = 20
 
 
@@ -254,7 +254,7 @@ def clock_skew(book: Ledgers) -> Iterator[Case]:
     for (client, topic), all in writes_by_client(book).items():
         oldest, newest = max(one.oldest for one in all), min(one.newest for one in all)
         seen, least = Occurrences.of(one.requests for one in all), min(abs(oldest), abs(newest))
-        if sum(one.batches for one in all) < FEWEST_TIMED or seen.until - seen.since < 2 * SECOND or not seen.since:
+        if sum(one.batches for one in all) < FEWEST_TIMED or seen.until - seen.since < SECOND or not seen.since:
             continue
         alike = (oldest - newest) * MS < (seen.until - seen.since) / 2 and (oldest < 0) == (newest < 0)
         if least * MS >= SKEWED and alike:

@@ -119,7 +119,7 @@ def leader_since(book: Ledgers, one: Failures) -> str:
             return f"broker {endpoint(session.broker)}"
     known = book.clusters.topics.get(one.subject)
     led = known.partitions.get(number) if known is not None else None
-    node = book.clusters.node(led[-1].leader) if led and led[-1].time > one.seen.since else None
+    node = book.clusters.node(led[-1].leader, one.session.broker) if led and led[-1].time > one.seen.since else None
     return f"broker {node[0]}:{node[1]}" if node is not None else "another broker"
 
 

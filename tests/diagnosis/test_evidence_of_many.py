@@ -101,7 +101,7 @@ def test_the_first_five_short_connections_and_six_attempts() -> None:
         if number == 1:
             session = facts.client()
             for place in range(4):
-                facts.clusters.advertise(7, "k7", 9093, session.broker, "shop", mark(20 + place))
+                facts.clusters.advertise(7, "k7", 9093, session.broker, "shop", "10.0.0.1", mark(20 + place))
         flow = bytes((10, 0, 0, 1, 10, 9, 9, 9)) + (50000).to_bytes(2, "big") + (9093).to_bytes(2, "big")
         facts.path(flow=flow).syns = 1
 

@@ -22,7 +22,7 @@ def case(rule: Rule, since: int, until: int, who: Who | None = None, **more: Any
 
 def explained(cause: Case, effect: Case) -> bool:
     """Whether the cause makes the other a note that names it, in either order."""
-    found = [{each.code: each for each in after_effects(order)} for order in ([cause, effect], [effect, cause])]
+    found = [{each.code: each for each in after_effects(order, {})} for order in ([cause, effect], [effect, cause])]
     assert found[0] == found[1]
     assert found[0][cause.code] == cause
     effect = found[0][effect.code]
@@ -51,4 +51,4 @@ def test_another_party_has_another_cause(field: str) -> None:
 def test_a_note_explains_nothing_nor_does_a_cause_explain_itself() -> None:
     assert not explained(case(CAUSE, 0, 1, severity=Severity.NOTE), case(EFFECT, 0, 1))
     twice = [case(CAUSE, 0, 1), case(CAUSE, 2, 3)]
-    assert after_effects(twice) == twice
+    assert after_effects(twice, {}) == twice

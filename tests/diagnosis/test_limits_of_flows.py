@@ -228,7 +228,7 @@ def test_a_leader_that_a_client_does_not_look_for() -> None:
     )
     topic = facts.clusters.topic("orders")
     assert topic is not None
-    facts.clusters.advertise(7, "k7", 9093, BROKER, "shop", mark())
+    facts.clusters.advertise(7, "k7", 9093, BROKER, "shop", "10.0.0.1", mark())
     for time, leader in ((SECOND, "another broker"), (SECOND + 1, "broker k7:9093")):
         topic.partitions[2] = [Led(START + time, 7, 1, 1)]
         assert cases(facts, "stale-leader")[0].facts["current"] == leader

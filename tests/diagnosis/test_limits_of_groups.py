@@ -102,8 +102,8 @@ def test_a_group_without_a_coordinator() -> None:
             facts.groups["sums"].coordinators.append((START + better, 1))
         return facts
 
-    check("coordinator-unavailable", build, found=[(5 * SECOND, None), (5 * SECOND, 6 * SECOND)],
-          not_found=[(5 * SECOND - 1, None), (5 * SECOND, 6 * SECOND + 1)])  # fmt: skip
+    check("coordinator-unavailable", build, found=[(3 * SECOND, None), (3 * SECOND, 4 * SECOND)],
+          not_found=[(3 * SECOND - 1, None), (3 * SECOND, 4 * SECOND + 1)])  # fmt: skip
 
 
 def test_a_group_of_two_programs() -> None:

@@ -129,8 +129,9 @@ def test_an_address_that_leads_nowhere() -> None:
             session.heard(mark(), key, 9, "shop", 40)
         host, port = case.get("host", "10.9.9.9"), case.get("port", 9093)
         for other in case.get("beside", ()):
-            facts.clusters.advertise(1, *other, BROKER, "till", mark())
-        facts.clusters.advertise(7, host, port, case.get("by", BROKER), "shop", mark(3, at=5 * SECOND))
+            facts.clusters.advertise(1, *other, BROKER, "till", "10.0.0.1", mark())
+        facts.clusters.advertise(7, host, port, case.get("by", BROKER), "shop",
+                                 "127.0.0.1" if "flow" in case else "10.0.0.1", mark(3, at=5 * SECOND))  # fmt: skip
         if "at" in case:
             path = facts.path(flow=case.get("flow", away), at=case["at"])
             path.syns = case.get("syns", 1)

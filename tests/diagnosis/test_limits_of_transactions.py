@@ -177,7 +177,7 @@ def test_two_clusters() -> None:
         facts = Facts()
         facts.client()
         for number, (client, broker, cluster) in enumerate(told, 1):
-            facts.clusters.metadata({}, {"cluster_id": cluster}, broker, client, mark(number, at=number))
+            facts.clusters.metadata({}, {"cluster_id": cluster}, broker, client, "10.0.0.1", mark(number, at=number))
         return facts
 
     other = ("10.0.0.3", 9092)
@@ -199,8 +199,8 @@ def test_a_topic_that_is_written_in_another_cluster() -> None:
         data, here, there, replica = case
         facts = Facts()
         writer, reader = facts.client("till"), facts.client(broker=("10.0.0.3", 9092))
-        facts.clusters.metadata({}, {"cluster_id": here}, BROKER, "till", mark())
-        facts.clusters.metadata({}, {"cluster_id": there}, ("10.0.0.3", 9092), "shop", mark())
+        facts.clusters.metadata({}, {"cluster_id": here}, BROKER, "till", "10.0.0.1", mark())
+        facts.clusters.metadata({}, {"cluster_id": there}, ("10.0.0.3", 9092), "shop", "10.0.0.1", mark())
         facts.writes(writer, "orders")
         facts.reads(reader, "orders", 0, requests=seen(3), with_data=seen(data))
         facts.reads(reader, "orders", 1, requests=seen(3))

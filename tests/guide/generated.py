@@ -59,8 +59,8 @@ def families() -> str:
 
 def causes() -> str:
     """Return the table of causes."""
-    rows = [f"| `{rule.code}` | {rule.severity.value} | {rule.title} |" for rule in RULES.values()]
-    return "\n".join(["| code | severity | cause |", "| --- | --- | --- |", *rows, ""])
+    rows = [f"| `{rule.code}` | {rule.severity.value} | {rule.milestone} | {rule.title} |" for rule in RULES.values()]
+    return "\n".join(["| code | severity | milestone | cause |", "| --- | --- | --- | --- |", *rows, ""])
 
 
 def lints() -> str:

@@ -28,7 +28,7 @@ CUT = by_day(TRUTH, 3)
 """Runs of which a part is judged as well."""
 STOPPED = "127.0.0.11:9092"
 """A broker that is stopped while other clusters run: clients of earlier runs still try to connect to it."""
-UNSEEN: dict[str, str] = {}
+UNSEEN: dict[str, str] = {"program-reads-what-it-wrote": "it wrote a record before it read one"}
 """Runs of which too little is to be seen, each with what is missing."""
 
 

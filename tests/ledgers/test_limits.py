@@ -159,10 +159,10 @@ def test_what_metadata_tells_of_topics() -> None:
             {"name": "bills", "error_code": 3}, {"name": None, "error_code": 0},
         ],
     }  # fmt: skip
-    clusters.metadata(asked, told, BROKER, "shop", mark(1, 10))
+    clusters.metadata(asked, told, BROKER, "shop", "10.0.0.1", mark(1, 10))
     clusters.metadata({"topics": [{"name": "orders"}], "allow_auto_topic_creation": False}, told, BROKER, "shop",
-                      mark(2, 20))  # fmt: skip
-    clusters.metadata({"topics": ["orders"]}, {}, BROKER, "", mark(3, 30))
+                      "10.0.0.1", mark(2, 20))  # fmt: skip
+    clusters.metadata({"topics": ["orders"]}, {}, BROKER, "", "10.0.0.1", mark(3, 30))
     orders, bills = clusters.topics["orders"], clusters.topics["bills"]
     assert list(clusters.topics) == ["orders", "bills"]
     assert {name: one.count for name, one in orders.asked.items()} == {"shop": 2, "": 1}
@@ -174,7 +174,7 @@ def test_what_metadata_tells_of_topics() -> None:
         (1, "k1", 9092): (2, Counter({BROKER: 2}), Counter(shop=2)), (2, "", 0): (2, {BROKER: 2}, {"shop": 2}),
     }  # fmt: skip
     assert (clusters.ids["c1"].count, clusters.ids_by_broker[BROKER]) == (2, {"c1": 2})
-    assert {client: list(ids) for client, ids in clusters.ids_by_client.items()} == {"shop": ["c1"]}
+    assert {client: list(ids) for client, ids in clusters.ids_by_client.items()} == {("shop", "10.0.0.1"): ["c1"]}
     assert dict(clusters.refreshed) == {"shop": [10, 20], "": [30]}
 
 
@@ -182,15 +182,15 @@ def test_leaders_that_change_and_nodes_that_move() -> None:
     clusters = Clusters()
     for time, leader in enumerate([1, 1, 2, *(number % 2 for number in range(100))]):
         told = {"topics": [{"name": "orders", "partitions": [{"partition_index": 0, "leader_id": leader}]}]}
-        clusters.metadata({}, told, BROKER, "shop", mark(1, time))
+        clusters.metadata({}, told, BROKER, "shop", "10.0.0.1", mark(1, time))
     led = clusters.topics["orders"].partitions[0]
     assert (len(led), led[-1], led[0]) == (64, Led(102, 1, 0, 0), Led(39, 0, 0, 0))
     assert len(clusters.refreshed["shop"]) == 64
     for host, times in (("k1", 1), ("k2", 2), ("k3", 2)):
         for _ in range(times):
-            clusters.advertise(7, host, 9092, BROKER, "shop", mark())
-    assert clusters.node(7) == ("k2", 9092)
-    assert clusters.node(8) is None
+            clusters.advertise(7, host, 9092, BROKER, "shop", "10.0.0.1", mark())
+    assert clusters.node(7, BROKER) == ("k2", 9092)
+    assert clusters.node(8, BROKER) is None
     for number in range(70):
         clusters.topics["orders"].asked_by(f"c{number}", mark())
     assert len(clusters.topics["orders"].asked) == 64
@@ -245,7 +245,7 @@ def test_assignments_as_consumers_write_them() -> None:
 
     assert subscription_of([{}, {"metadata": Opened(b"?")}, {"metadata": Opened({"topics": ["a", "b"]})}]) == ("a", "b")
     assert subscription_of([{"metadata": Opened({"topics": []})}, {"metadata": Opened({"topics": ["b"]})}]) == ()
-    assert subscription_of([]) == ()
+    assert subscription_of([]) is None
 
 
 def test_sequences_of_a_producer() -> None:

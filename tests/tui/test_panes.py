@@ -31,7 +31,7 @@ class Texts:
 
 def cause(name: str = "too-slow", severity: str = "problem", **other: Any) -> dict[str, Any]:
     return {
-        "cause": name, "who": {"client_id": "shop"}, "severity": severity, "certainty": "certain", "because": "",
+        "cause": name, "who": {"client_id": "shop"}, "severity": severity, "certainty": "certain", "milestone": "records", "because": "",
         "sentence": f"sentence of {name}", "since": 1.0, "until": 1.0, "count": 1, "advice": f"advice on {name}",
         "evidence": {"exchanges": [3, 5], "packets": [7, 8], "fields": ["a", "b"]}, "alternatives": ["x", "y"],
         "document": "KIP-1",
@@ -65,11 +65,12 @@ def test_a_cause_says_all_that_diagnosis_says() -> None:
     assert "too-slow  certain  " in head
     assert rest == [
         "    sentence of too-slow.", "    who: client id shop", "    fix: advice on too-slow", "    → #3",
-        "    → #5", "    packets: 7, 8", "    fields: a, b", "    alternatively: x; y", "    see: KIP-1",
+        "    → #5", "    packets: 7, 8", "    fields: a, b", "    alternatively: x; y",
+        "    milestone: records", "    see: KIP-1",
     ]  # fmt: skip
-    assert [line.exchange for line in found.lines] == [None] * 4 + [3, 5] + [None] * 4
+    assert [line.exchange for line in found.lines] == [None] * 4 + [3, 5] + [None] * 5
     assert [line.pieces[-1].style for line in found.lines] == [
-        "dim", "", "", "good", "name", "name", "dim", "dim", "dim", "dim",
+        "dim", "", "", "good", "name", "name", "dim", "dim", "dim", "dim", "dim",
     ]  # fmt: skip
     assert found.pieces(4, 60) == [
         StyledText("    → ", "dim"), StyledText("#3", "name"), StyledText("  "), StyledText("row 3 of 0"),
@@ -92,6 +93,7 @@ def test_lines_that_say_nothing_are_left_out() -> None:
     found = drawn(pane(Causes(0, (bare,), True)))
     assert found[1:] == [
         f"    (after-effect of no-route) {'x' * 20}", f"    {'y' * 40}.", "    fix: advice on too-slow",
+        "    milestone: records",
     ]  # fmt: skip
     assert drawn(pane(Causes(0, (bare,), True), width=2))[1] == "    (after-effect of no-", "a least width"
 
@@ -132,10 +134,10 @@ def test_the_cursor_stays_on_its_cause() -> None:
     found.load({0: Causes(0, (first, second), True)}, "", "")
     assert found.line is not None
     assert found.line.cause is not None
-    assert (found.line.cause.case["cause"], found.line.exchange, found.cursor) == ("second", 3, 14)
+    assert (found.line.cause.case["cause"], found.line.exchange, found.cursor) == ("second", 3, 15)
     found.causes[1].folded = True
     found.refit()
-    assert (found.cursor, len(found.lines)) == (10, 11), "fewer lines are left of it: the last"
+    assert (found.cursor, len(found.lines)) == (11, 12), "fewer lines are left of it: the last"
     found.load({0: Causes(0, (second, first), True)}, "", "")
     assert [one.folded for one in found.causes] == [True, False], "what is folded stays so"
     assert found.cursor == 0

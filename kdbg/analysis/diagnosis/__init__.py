@@ -57,13 +57,12 @@ def diagnose(book: Ledgers, *, over: bool = True) -> list[Case]:
     ]
     if not over:
         left = [case for case in left if case.code != "not-readable"]  # what is not there yet may come
-    return sorted(after_effects(left, book), key=weight)
+    return sorted(after_effects(left, clusters_of(book)), key=weight)
 
 
-def after_effects(cases: list[Case], book: Ledgers) -> list[Case]:
-    """Return the cases, those that another explains as notes that name it."""
+def after_effects(cases: list[Case], clusters: Mapping[str, str]) -> list[Case]:
+    """Return the cases, those that another explains as notes that name it; `clusters` are the ids by broker."""
     causes = [case for case in cases if case.severity is not Severity.NOTE]
-    clusters = clusters_of(book)
     found: list[Case] = []
     for case in cases:
         for cause in causes:

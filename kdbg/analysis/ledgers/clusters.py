@@ -90,7 +90,7 @@ class Clusters:
         key = str(name)
         return self.topics.entry(key, lambda: Topic(key))
 
-    def advertise(self, node_id: int, host: str, port: int, by: End, to: str, mark: Mark, client_host: str) -> None:
+    def advertise(self, node_id: int, host: str, port: int, by: End, to: str, client_host: str, mark: Mark) -> None:
         """Note that a broker was said to be there."""
         entry = self.advertised.entry((node_id, host, port), lambda: Advertised(node_id, host, port))
         if entry is not None:
@@ -130,7 +130,7 @@ class Clusters:
             del times[:-MOST_CHANGES]
         for broker in response.get("brokers") or ():
             self.advertise(
-                broker.get("node_id", -1), broker.get("host") or "", broker.get("port", 0), by, to, mark, host
+                broker.get("node_id", -1), broker.get("host") or "", broker.get("port", 0), by, to, host, mark
             )
         cluster = response.get("cluster_id")
         if cluster:

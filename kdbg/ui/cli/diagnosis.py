@@ -50,7 +50,10 @@ def diagnose_command(files: tuple[str, ...], explain_rule: str | None, format: s
     if explain_rule is not None:
         return write_rule(explain_rule, format, look)
     if not files:
-        raise click.UsageError("Missing argument 'FILE…|DIR'.")
+        context = click.get_current_context()
+        raise click.MissingParameter(
+            ctx=context, param=next(one for one in context.command.params if one.name == "files")
+        )
     folder = folder_of_tables(files, filters)
     from ...analysis.diagnosis import diagnose
     from .ledgers import LedgerOutput

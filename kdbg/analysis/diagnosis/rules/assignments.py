@@ -42,13 +42,15 @@ class Idle(NamedTuple):
     def case(self, found: Rule, facts: Mapping[str, Any]) -> Case:
         """Return the case of a rule about the idle members."""
         marks = [member.synced.last for member in self.idle if member.synced.last is not None]
-        names = dict.fromkeys(member.client_id for member in self.idle)
         return found.case(
             who_in(self.group, self.idle[0], topic=self.topics[0] if self.topics else None), marks[0].time,
-            max(member.last_sign for member in self.idle), len(self.idle), evidence(marks[:6], "assignment"),
-            facts={"members": len(self.living), "partitions": self.given, "topics": named("topic", self.topics),
-                   "names": named("client", names), **facts},
+            max(member.last_sign for member in self.idle), len(self.idle), evidence(marks[:6], "assignment"), facts,
         )  # fmt: skip
+
+    @property
+    def names(self) -> str:
+        """The clients that were given nothing."""
+        return named("client", dict.fromkeys(member.client_id for member in self.idle))
 
 
 def idle_members(book: Ledgers) -> Iterator[Idle]:
@@ -80,7 +82,10 @@ def idle_members(book: Ledgers) -> Iterator[Idle]:
 )
 def idle_consumers(book: Ledgers) -> Iterator[Case]:
     """Look for members without a partition in groups that have fewer partitions than members."""
-    yield from (one.case(idle_consumers, {}) for one in idle_members(book) if len(one.living) > one.given)
+    for one in idle_members(book):
+        if len(one.living) > one.given:
+            yield one.case(idle_consumers, {"members": len(one.living), "partitions": one.given, "names": one.names,
+                                            "topics": named("topic", one.topics)})  # fmt: skip
 
 
 @rule(
@@ -100,7 +105,9 @@ def assignment_skewed(book: Ledgers) -> Iterator[Case]:
     for one in idle_members(book):
         if len(one.living) <= one.given and all(settled(member, LONG) for member in one.living):
             offered = next(member.protocols for member in one.living if member.assigned)
-            yield one.case(assignment_skewed, {"strategy": next(iter(offered), "of the coordinator")})
+            yield one.case(assignment_skewed, {"members": len(one.living), "partitions": one.given, "names": one.names,
+                                               "topics": named("topic", one.topics),
+                                               "strategy": next(iter(offered), "of the coordinator")})  # fmt: skip
 
 
 @rule(
@@ -181,8 +188,8 @@ def rebalance_blocked(book: Ledgers) -> Iterator[Case]:
     "partitions-not-consumed",
     "partition assignment",
     title="partitions that no client reads",
-    sentence="client {client_id} reads {count:partition} of topic {topic}, but no client reads {unread}, to which "
-    "client {writer} writes: records there are {probably}never processed",
+    sentence="client {client_id} reads {count:partition} of topic {topic}, but no client reads {unread}: the "
+    "records of client {writer} are {probably}not processed there",
     advice="Use subscribe(), which assigns all partitions, or assign the other partitions of topic {topic} to a client "
     "as well.",
     document="Consumer API: assign",

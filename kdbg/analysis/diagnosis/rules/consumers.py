@@ -136,8 +136,8 @@ def fetch_size_too_small(book: Ledgers) -> Iterator[Case]:
     "fetch-min-bytes-too-large",
     "records",
     title="records wait for fetch.min.bytes",
-    sentence="client {client_id} lets broker {broker} hold records back until there are {least:byte}: {count:response} "
-    "with records came only after fetch.max.wait.ms ({wait!d})",
+    sentence="client {client_id} sets fetch.min.bytes to {least}, so broker {broker} held {count:response} with "
+    "records for all of fetch.max.wait.ms ({wait!d})",
     advice="Lower fetch.min.bytes (default 1) or fetch.max.wait.ms, unless this delay is intended.",
     document="Consumer configs: fetch.min.bytes",
     alternatives=("the delay is accepted deliberately, for fewer requests",),

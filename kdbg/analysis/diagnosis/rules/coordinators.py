@@ -9,7 +9,7 @@ from ...ledgers import Ledgers
 from ...ledgers.evidence import Occurrences
 from ...ledgers.groups import Member
 from ..case import Case, Who, rule
-from ..queries import SECOND, by_error, evidence, extent, failures, groups_of, session_of, sessions_of, who
+from ..queries import SECOND, evidence, extent, failures, group_of, groups_of, session_of, sessions_of, who
 
 OFFSET_COMMIT, FIND_COORDINATOR, TXN_OFFSET_COMMIT = 8, 10, 28
 COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR = 15, 16
@@ -18,6 +18,7 @@ GONE: frozenset[int] = frozenset({22, 25, 113})
 OTHERS: frozenset[int] = frozenset({0, 14, 16, 22, 25, 27, 29, 30, 47, 82, 90, 113})
 """Codes that other rules are about, or that are steps of a protocol."""
 LONG = 3 * SECOND
+INVALID_RECORD_STATE, SHARE_APIS = 121, (78, 79)
 OFTEN = 5
 
 
@@ -153,14 +154,19 @@ def offset_commit_failing(book: Ledgers) -> Iterator[Case]:
         )  # fmt: skip
 
 
-share_lock_expired = by_error(
+@rule(
     "share-lock-expired",
     "commits",
     title="acknowledgement comes too late",
-    sentence="client {client_id} acknowledges records of topic {topic}, {times}, that it no longer has acquired "
-    "(INVALID_RECORD_STATE): another client may process them as well",
+    sentence="client {client_id} acknowledges records of topic {topic} in share group {group}, {times}, that it no "
+    "longer has acquired (INVALID_RECORD_STATE): their acquisition lock expired before",
     advice="Raise group.share.record.lock.duration.ms, or process fewer records at a time (max.poll.records).",
     document="KIP-932",
-    errors=(121,),  # INVALID_RECORD_STATE
-    apis=(78, 79),
 )
+def share_lock_expired(book: Ledgers) -> Iterator[Case]:
+    """Look for acknowledgements of records that are not acquired any more."""
+    for one in failures(book, (INVALID_RECORD_STATE,), SHARE_APIS):
+        yield share_lock_expired.case(
+            who(one.session, topic=one.subject, group=group_of(book, one.client_id)), *extent(one.seen, "error_code"),
+            weight=2.0,
+        )  # fmt: skip

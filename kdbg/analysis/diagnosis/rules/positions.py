@@ -164,7 +164,7 @@ _beyond = offset_out_of_range_data_loss._replace(
     "position",
     title="no position to start from",
     sentence="client {client_id} requests the committed offset of topic {topic} in group {group}, {times}; there is "
-    "none, and the client {probably}may not start anywhere else: it fetches nothing",
+    "none, and the client fetches nothing: it {probably}has auto.offset.reset=none",
     advice="Set auto.offset.reset to earliest or latest instead of none, or commit the offsets of group {group} with "
     "kafka-consumer-groups.sh --reset-offsets first.",
     document="Consumer configs: auto.offset.reset",
@@ -193,8 +193,8 @@ def offset_reset_none(book: Ledgers) -> Iterator[Case]:
     "committed-offsets-lost",
     "position",
     title="committed offsets are gone",
-    sentence="group {group} committed an offset for topic {topic}, but client {client_id} is told later that there "
-    "is none{deleted}: it starts where auto.offset.reset says",
+    sentence="group {group} committed an offset for topic {topic}, but client {client_id} finds none later{deleted}: "
+    "it starts at the position of auto.offset.reset",
     advice="Find out who deletes group {group} or its offsets, and raise offsets.retention.minutes if the group is "
     "idle for longer. Set its offsets with kafka-consumer-groups.sh --reset-offsets.",
     document="Broker configs: offsets.retention.minutes",

@@ -204,8 +204,8 @@ def unbatched_producer(book: Ledgers) -> Iterator[Case]:
     "synchronous-producer",
     "records",
     title="producer waits for each record",
-    sentence="client {client_id} sends one record at a time to topic {topic} and waits for each response, "
-    "{share:.0%} of the time: {rate:,.0f} records per second are all that {latency!d} per response allows",
+    sentence="client {client_id} writes {count:record} one by one to topic {topic}, and waits for each response: at "
+    "{latency!d} per response, its limit is {rate:record} per second",
     advice="Remove the wait after each record (Java: get() on the future; librdkafka: flush()), and check results in "
     "the callback. Set linger.ms to 5 or more.",
     document="Producer API: send",
@@ -223,7 +223,7 @@ def synchronous_producer(book: Ledgers) -> Iterator[Case]:
             yield synchronous_producer.case(
                 who(session_of(book, client), topic=topic), seen.since, seen.until, batches,
                 evidence(seen, "records_count", "latency"),
-                facts={"rate": rate, "share": waited / lasts, "latency": waited // batches},
+                facts={"rate": rate, "latency": waited // batches},
             )  # fmt: skip
 
 

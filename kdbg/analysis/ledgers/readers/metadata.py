@@ -37,8 +37,8 @@ def coordinator(
                 del group.coordinators[:-64]
         if not code and entry.get("host"):
             book.clusters.advertise(
-                entry.get("node_id", -1), entry["host"], entry.get("port", 0), session.broker, session.client_id, mark,
-                session.peers.client[0],
+                entry.get("node_id", -1), entry["host"], entry.get("port", 0), session.broker, session.client_id,
+                session.peers.client[0], mark,
             )  # fmt: skip
 
 
@@ -49,7 +49,7 @@ def cluster(
     for broker in response.get("brokers") or ():
         book.clusters.advertise(
             broker.get("broker_id", -1), broker.get("host") or "", broker.get("port", 0), session.broker,
-            session.client_id, mark, session.peers.client[0],
+            session.client_id, session.peers.client[0], mark,
         )  # fmt: skip
 
 

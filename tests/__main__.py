@@ -149,7 +149,8 @@ def prepared() -> str:
             subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
         pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run([*pip, "--upgrade", "pip>=25.1"], cwd=TOP, check=True)  # the first that knows --group
-        subprocess.run([*pip, "--editable", ".[all]", "--group", "test"], cwd=TOP, check=True)
+        needed = ["--no-compile", "--editable", ".[all]", "--group", "test"]  # most of it is never imported
+        subprocess.run([*pip, *needed], cwd=TOP, check=True)
         STAMP.write_text(needs, encoding="utf-8")
     return python
 

@@ -144,6 +144,7 @@ def parts(one: Exchange, log: Exchange) -> list[tuple[str, float, float]]:
     return [("broker", split["broker_ms"], own), ("held", split["held_ms"], remote)]
 
 
+@pytest.mark.nightly
 def test_the_split_is_what_the_broker_measured(recordings: Iterator[list[tuple[Exchange, Exchange]]]) -> None:
     """On a busy machine, the broker's threads wait for a processor after the packet was captured: a quarter of a
     recording differs by that beside the other rooms of tests. A split that is wrong differs for all of an API: no API

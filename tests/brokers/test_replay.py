@@ -161,6 +161,7 @@ def test_an_old_version_is_spoken_as_far_as_it_can(recorded: Path, brokers: Pool
     assert {"Produce", "Fetch", "JoinGroup", "OffsetFetch"} <= {line["api"] for line in found.verdicts("same")}
 
 
+@pytest.mark.nightly
 def test_what_is_missing_is_named(recorded: Path, fresh: Cluster, tmp_path: Path) -> None:
     """Consumers alone, without what was produced: their fetches lack records."""
     tag = f"missing{os.getpid()}"
@@ -239,6 +240,7 @@ def test_a_client_of_another_kind_is_served(recorded: Path) -> None:
         assert seen == [b"to station %d" % number for number in range(MESSAGES)]
 
 
+@pytest.mark.nightly
 def test_a_broker_that_dies_amid_the_run_is_said(recorded: Path) -> None:
     with start("4") as cluster:
         broker = cluster.brokers[0]

@@ -113,6 +113,7 @@ def test_a_plain_sentence_is_made_of_the_values_of_a_finding(facts: of.PlainFact
     assert said[-1] not in ".:;,"
 
 
+@cache
 def of_values() -> dict[FactKind | FaultKind, list[set[str]]]:
     """By the kinds of facts with values: the names of those values, wherever such facts are made."""
     found: dict[FactKind | FaultKind, list[set[str]]] = {kind: [] for kinds in KINDS for kind in kinds}
@@ -123,14 +124,12 @@ def of_values() -> dict[FactKind | FaultKind, list[set[str]]]:
     return found
 
 
-VALUES = of_values()
-
-
 @for_each("kind", [each for kinds in KINDS for each in kinds], ids=str)
 def test_a_sentence_of_values_is_made_of_those_that_its_facts_are_given(kind: FactKind | FaultKind) -> None:
     used = {name for _, name, _, _ in string.Formatter().parse(kind.value) if name is not None}
-    assert VALUES[kind], "a fact that nothing tells"
-    for given in VALUES[kind]:
+    values = of_values()[kind]
+    assert values, "a fact that nothing tells"
+    for given in values:
         assert given <= used, "a value that nothing tells of"
         assert used - given <= (OF_A_FINDING if isinstance(kind, FactKind) else set())
     said = sentence(kind.of(**dict.fromkeys(used, 7)), length=3, side="request", sender="client")

@@ -13,6 +13,7 @@ from kdbg.protocol import grammars
 from kdbg.views.render.explanation import mistake_lines
 from kdbg.views.render.style import Look
 
+from ..cases import by_day
 from .messages import batch, with_records, zigzag
 
 METADATA = grammars.api("Metadata")
@@ -29,7 +30,7 @@ def test_no_more_fields_are_read_than_the_budget_has() -> None:
     assert budget.steps > -STEPS // 10
 
 
-@pytest.mark.parametrize("body", [FULL, HEADER + b"\0\0\x7f\xff" + b"a" * 200_000, HEADER + bytes(LONGEST)])
+@pytest.mark.parametrize("body", by_day([FULL, HEADER + b"\0\0\x7f\xff" + b"a" * 200_000, HEADER + bytes(LONGEST)], 3))
 def test_a_search_that_is_not_complete_is_said(body: bytes) -> None:
     examined = examine(body, api=METADATA, version=1, direction="request")
     assert examined.mistake is None

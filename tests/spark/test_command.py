@@ -122,6 +122,7 @@ def test_a_run_that_is_killed_leaves_the_tables_as_they_were(tmp_path: Path) -> 
     assert not [path for path in out.iterdir() if path.name.startswith(".")]
 
 
+@pytest.mark.nightly
 def test_ctrl_c_ends_it_and_cleans_up(tmp_path: Path) -> None:
     with started(ERRORS, "--out", tmp_path / "tables") as running:
         running.send_signal(signal.SIGINT)

@@ -51,7 +51,7 @@ def parts_of(ask: Ask, whole: Report) -> dict[str, Any]:
 def test_tables_and_captures_make_the_same_report(spark: Any, run: Run, tmp_path: Path) -> None:
     made = tmp_path / "scripted.pcap"
     made.write_bytes(scripted())
-    captures = [made, *(CAPTURES / name for name in by_day(NAMES, 2))]
+    captures = [made, *(CAPTURES / name for name in by_day(NAMES, 4))]
     out, _ = run(captures)
     with closing(Collected(Filters())) as collected:
         for path in captures:

@@ -31,7 +31,8 @@ class Texts:
 
 def cause(name: str = "too-slow", severity: str = "problem", **other: Any) -> dict[str, Any]:
     return {
-        "cause": name, "who": {"client_id": "shop"}, "severity": severity, "certainty": "certain", "milestone": "records", "because": "",
+        "cause": name, "who": {"client_id": "shop"}, "severity": severity, "certainty": "certain",
+        "milestone": "records", "because": "",
         "sentence": f"sentence of {name}", "since": 1.0, "until": 1.0, "count": 1, "advice": f"advice on {name}",
         "evidence": {"exchanges": [3, 5], "packets": [7, 8], "fields": ["a", "b"]}, "alternatives": ["x", "y"],
         "document": "KIP-1",

@@ -80,6 +80,12 @@ def trials_of(truth: dict[str, Any], other: dict[str, Any]) -> Iterator[Trial]:
     if truth["healthy"]:
         yield Trial("twice the speed", name, at_speed(run, 2))
         return
+    yield from mixed_trials(truth, other)
+
+
+def mixed_trials(truth: dict[str, Any], other: dict[str, Any]) -> Iterator[Trial]:
+    """Yield the trials of a failing run beside another one, and among healthy clients."""
+    name, run = (truth["name"],), packets(truth)
     end = run[-1][1]
     yield Trial("beside another", (*name, other["name"]), together(run, ending(packets(other), 11, end)))
     crowd = (ending(packets(TRUTH[one]), place, end) for place, one in enumerate(CROWD, 12))

@@ -200,10 +200,12 @@ def clusters_of(book: Ledgers) -> Mapping[str, str]:
 
 def has_live_sibling(book: Ledgers, address: str, hosts: Iterable[str]) -> bool:
     """Return whether another advertised broker of the same cluster responds to one of these hosts."""
+    advertised = {f"{one.host}:{one.port}" for one in book.clusters.advertised.values()}
+    if address not in advertised:
+        return False
     clusters, wanted = clusters_of(book), set(hosts)
     live = {endpoint(one.broker) for one in book.sessions.values()
             if one.peers.client[0] in wanted and one.exchanges > one.unanswered_count}  # fmt: skip
-    advertised = {f"{one.host}:{one.port}" for one in book.clusters.advertised.values()}
     return any(one != address and clusters.get(one) == clusters.get(address) is not None for one in live & advertised)
 
 
@@ -249,7 +251,7 @@ def clients_of_host(book: Ledgers, host: str) -> list[str]:
 
 def sessions_of(book: Ledgers, client_id: str) -> list[KafkaConnection]:
     """Return the connections of a client, by its id."""
-    return [session for session in book.sessions.values() if session.client_id == client_id]
+    return book.sessions_of(client_id)
 
 
 def session_of(book: Ledgers, client_id: str) -> KafkaConnection | None:

@@ -31,9 +31,11 @@ def trials() -> Mapping[str, Mapping[Certainty, Trials]]:
 def certainty(code: str, claim: Certainty) -> Certainty:
     """Return how certain a case of a rule is: what it claims, or less where trials show less, or where there are none.
 
-    `claim` is what the kind of its evidence can show at most.
+    `claim` is what the kind of its evidence can show at most. Where no trial had that, those with less evidence count.
     """
-    by_kind = trials().get(code, {}).get(claim, {})
+    by_claim = trials().get(code, {})
+    weaker = CERTAINTIES[CERTAINTIES.index(claim) :]
+    by_kind: Trials = next((by_claim[one] for one in weaker if one in by_claim), {})
     hits, misses = (sum(counts) for counts in zip(*by_kind.values(), strict=True)) if by_kind else (0, 0)
     shown = next(one for one in CERTAINTIES if hits >= LEAST[one] * (hits + misses)) if hits + misses else "likely"
     return max(claim, shown, key=CERTAINTIES.index)

@@ -70,6 +70,8 @@ class Accounts:
         self.paths: Paths = Paths()
         self.sessions: Bounded[int, KafkaConnection] = Bounded(MOST_SESSIONS)
         self._by_packet: dict[int, KafkaConnection] = {}
+        self._by_client: dict[str, list[KafkaConnection]] = {}
+        self._counted: tuple[int, int] = -1, -1
         self.failures: Bounded[tuple[int, int, str, int], Failure] = Bounded(MOST_ERRORS)
         self.clusters: Clusters = Clusters()
         self.groups: Bounded[str, Group] = Bounded(1024)
@@ -90,6 +92,15 @@ class Accounts:
     def _met(self, peers: Peers) -> KafkaConnection:
         found = self._by_packet[peers.first_packet] = KafkaConnection(peers, self.paths.path_of(peers.first_packet))
         return found
+
+    def sessions_of(self, client_id: str) -> list[KafkaConnection]:
+        """Return the connections of a client, by its id."""
+        counted = self.exchanges, len(self.sessions)
+        if self._counted != counted:
+            self._counted, self._by_client = counted, {}
+            for session in self.sessions.values():
+                self._by_client.setdefault(session.client_id, []).append(session)
+        return self._by_client.get(client_id, [])
 
     def topic(self, name: Any, topic_id: Any = None) -> str:
         """Return a topic's name, by its id where only that is told; the id itself where nobody told its name."""

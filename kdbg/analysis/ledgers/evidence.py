@@ -45,7 +45,7 @@ class Occurrences:
         self.count: int = 0
         self.first: Mark | None = None
         self.last: Mark | None = None
-        self.marks: list[Mark] = []
+        self.marks: tuple[Mark, ...] = ()
         for mark in marks:
             self.add(mark)
 
@@ -56,7 +56,7 @@ class Occurrences:
             self.first = mark
         self.last = mark
         if len(self.marks) < FEW:
-            self.marks.append(mark)
+            self.marks += (mark,)
 
     @property
     def since(self) -> int:
@@ -88,7 +88,7 @@ class Occurrences:
                 found.first = other.first
             if other.last is not None and (found.last is None or other.last.end > found.last.end):
                 found.last = other.last
-        found.marks = sorted(marks, key=lambda mark: mark.time)[:FEW]
+        found.marks = tuple(sorted(marks, key=lambda mark: mark.time)[:FEW])
         return found
 
     def __bool__(self) -> bool:
@@ -97,6 +97,8 @@ class Occurrences:
 
 class Bounded(dict[Key, Value]):
     """A dict that takes no more than `most` keys."""
+
+    __slots__ = ("most",)
 
     def __init__(self, most: int) -> None:
         super().__init__()

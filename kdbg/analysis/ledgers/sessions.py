@@ -40,6 +40,8 @@ class Malformed:
 class Mistakes:
     """The mistakes in the messages of one connection."""
 
+    __slots__ = ("by_kind", "exchanges")
+
     def __init__(self) -> None:
         self.by_kind: Bounded[Key, Malformed] = Bounded(MOST)
         self.exchanges: dict[int, str] = {}
@@ -131,6 +133,34 @@ class Use:
 class KafkaConnection:
     """One connection that speaks Kafka."""
 
+    __slots__ = (
+        "apis",
+        "authenticated",
+        "client_ids",
+        "exchanges",
+        "findings",
+        "first",
+        "last",
+        "last_asked",
+        "lifetime",
+        "mechanism",
+        "mistakes",
+        "offered",
+        "offered_mechanisms",
+        "path",
+        "peers",
+        "refused",
+        "sampled",
+        "slow",
+        "software",
+        "throttle_ms",
+        "throttled",
+        "unanswered",
+        "unanswered_count",
+        "unasked",
+        "user",
+    )  # fmt: skip
+
     def __init__(self, peers: Peers, path: Path | None) -> None:
         self.peers: Peers = peers
         self.path: Path | None = path
@@ -167,7 +197,7 @@ class KafkaConnection:
     @property
     def client_id(self) -> str:
         """The name that the client gives itself most often; "" where it gives none."""
-        return self.client_ids.most_common(1)[0][0] if self.client_ids else ""
+        return max(self.client_ids, key=self.client_ids.__getitem__, default="")
 
     @property
     def client_side(self) -> Side:

@@ -11,7 +11,7 @@ from ....streams.tcp.paths import Path
 from ...ledgers import Ledgers
 from ...ledgers.clusters import Advertised
 from ..case import Case, Evidence, Who, rule
-from ..queries import client_on, has_live_sibling, sessions_of
+from ..queries import client_on, grouped, has_live_sibling, sessions_of
 
 LOCAL: frozenset[str] = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0", "localhost.localdomain"})
 LOOPBACK: frozenset[str] = frozenset({"127.0.0.1", "::1"})
@@ -22,15 +22,15 @@ METADATA = 3
 
 def leads_nowhere(book: Ledgers) -> list[tuple[Advertised, list[Path]]]:
     """Return the advertised addresses to which no client connects, each with the attempts, which may be none."""
-    paths = list(book.paths.all())
+    paths = grouped(book.paths.all(), lambda path: path.acceptor[1])
     spoken = {session.broker for session in book.sessions.values()}
     served = {session.broker for session in book.sessions.values() if session.exchanges > session.unanswered_count}
     found: list[tuple[Advertised, list[Path]]] = []
     for entry in book.clusters.advertised.values():
         if not entry.host or entry.port <= 0 or (entry.host, entry.port) in served:
             continue
-        to = [path for path in paths if path.acceptor[1] == entry.port and path.initiator[0] in entry.hosts
-              and leads_to(entry.host, path, spoken)]  # fmt: skip
+        to = [path for path in paths.get(entry.port, ())
+              if path.initiator[0] in entry.hosts and leads_to(entry.host, path, spoken)]  # fmt: skip
         if any(path.answered is not None or path.ways[1].bytes for path in to):
             continue
         found.append((entry, [path for path in to if path.syns and path.start >= entry.seen.since - 1_000_000_000]))

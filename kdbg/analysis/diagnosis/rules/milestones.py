@@ -5,9 +5,10 @@ Each rule here finds the clients that stand before a milestone, by what the peer
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from textwrap import shorten
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from ....exchanges.messages.peers import End, endpoint
 from ....exchanges.messages.rejection import is_normal_step
@@ -45,8 +46,9 @@ APIS: dict[Milestone, tuple[int, ...]] = {
 }  # fmt: skip
 """The keys of the APIs that lead to a milestone."""
 MILESTONE_OF: dict[int, Milestone] = {key: name for name, keys in APIS.items() for key in keys}
+ORDER: tuple[Milestone, ...] = get_args(Milestone)
 OF_GROUPS = frozenset({8, 9, 10, 11, 12, 13, 14, 15, 42, 47, 68, 69, 76, 77, 79, 88, 89})
-LEAVE_GROUP = 13
+LEAVE_GROUP, INIT_PRODUCER_ID = 13, 22
 FIRST = frozenset({3, 17, 18, 36})
 """Metadata, SaslHandshake, ApiVersions, SaslAuthenticate: what stands at the beginning of a connection."""
 EXISTING = frozenset({36, 69, 84})
@@ -170,6 +172,24 @@ def not_kafka(book: Ledgers) -> Iterator[Case]:
              "what": f"the first bytes from there are {said}" if first else "nothing came from there"},
             severity=Severity.ERROR if asked else Severity.NOTE, weight=2.4,
         )  # fmt: skip
+
+
+def reached(book: Ledgers) -> dict[str, Milestone]:
+    """Return the last milestone that clients reached, by client id: its APIs gave them a response without an error."""
+    failed = Counter[tuple[int, int]]()
+    for failure in book.failures.values():
+        failed[failure.session.peers.number, failure.api_key] += failure.seen.count
+    found: dict[str, Milestone] = {}
+    for session in book.sessions.values():
+        failed.update((session.peers.number, one.api_key) for one in session.unanswered)
+        passed = (
+            MILESTONE_OF[key]
+            for key, use in session.apis.items()
+            if key in MILESTONE_OF and key != INIT_PRODUCER_ID and use.seen.count > failed[session.peers.number, key]
+        )
+        before = found.get(session.client_id, ORDER[0])
+        found[session.client_id] = max((before, *passed), key=ORDER.index)
+    return found
 
 
 class ApiRequests(NamedTuple):

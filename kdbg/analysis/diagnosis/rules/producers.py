@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ....exchanges.messages.peers import End
 from ....protocol.findings import Kind, Severity
 from ....protocol.grammars.errors import error_name
 from ...ledgers import Ledgers
@@ -19,6 +20,7 @@ from ..queries import (
     extent,
     extent_of_marks,
     failures,
+    grouped,
     is_follower,
     session_of,
     sessions_of,
@@ -227,15 +229,13 @@ def synchronous_producer(book: Ledgers) -> Iterator[Case]:
             )  # fmt: skip
 
 
-def is_in_time(book: Ledgers, others: list[PartitionWrites]) -> bool:
-    """Return whether another client of a broker writes timestamps that fit the clock of the capture."""
-    brokers = {book.sessions[number].broker for (number, _, _), one in book.written.items() if one in others}
-    return any(
-        one not in others
-        and book.sessions[number].broker in brokers
-        and max(abs(one.oldest), abs(one.newest)) * MS < SKEWED
-        for (number, _, _), one in book.written.items()
-    )
+def in_time(book: Ledgers) -> dict[End, set[str]]:
+    """Return the clients of brokers that write timestamps which fit the clock of the capture."""
+    found: dict[End, set[str]] = {}
+    for (number, _, _), one in book.written.items():
+        if max(abs(one.oldest), abs(one.newest)) * MS < SKEWED:
+            found.setdefault(book.sessions[number].broker, set()).add(book.sessions[number].client_id)
+    return found
 
 
 @rule(
@@ -251,6 +251,7 @@ def is_in_time(book: Ledgers, others: list[PartitionWrites]) -> bool:
 )
 def clock_skew(book: Ledgers) -> Iterator[Case]:
     """Look for clients whose records all have timestamps that differ from their packets' by the same time."""
+    right = in_time(book)
     for (client, topic), all in writes_by_client(book).items():
         oldest, newest = max(one.oldest for one in all), min(one.newest for one in all)
         seen, least = Occurrences.of(one.requests for one in all), min(abs(oldest), abs(newest))
@@ -260,7 +261,8 @@ def clock_skew(book: Ledgers) -> Iterator[Case]:
         if least * MS >= SKEWED and alike:
             yield clock_skew.case(
                 who(session_of(book, client), topic=topic), *extent(seen, "max_timestamp"),
-                certainty="likely" if is_in_time(book, all) else "guess",
+                certainty="likely" if any(right.get(one.broker, set()) - {client} for one in sessions_of(book, client))
+                else "guess",
                 facts={"amount": least * MS, "direction": "before" if oldest > 0 else "after"}, weight=1.2,
             )  # fmt: skip
 
@@ -278,11 +280,12 @@ def clock_skew(book: Ledgers) -> Iterator[Case]:
 )
 def feedback_loop(book: Ledgers) -> Iterator[Case]:
     """Look for clients that write as many records to a topic as they read from it, and read first."""
+    consumed = (item for item in book.fetched.items() if item[1].with_data and not is_follower(book, item[0][0]))
+    by_client = grouped(consumed, lambda item: (book.sessions[item[0][0]].client_id, item[0][1]))
     for (client, topic), all in writes_by_client(book).items():
         host = next((one.peers.client[0] for one in sessions_of(book, client)), None)
-        read = [one for (number, name, _), one in book.fetched.items() if name == topic and one.with_data
-                and book.sessions[number].client_id == client and book.sessions[number].peers.client[0] == host
-                and not is_follower(book, number)]  # fmt: skip
+        read = [one for (number, _, _), one in by_client.get((client, topic), ())
+                if book.sessions[number].peers.client[0] == host]  # fmt: skip
         records, written = sum(one.records for one in read), sum(one.records for one in all)
         seen, first = Occurrences.of(one.requests for one in all), min((one.with_data.since for one in read), default=0)
         if records >= MANY_LOOPED and 0.8 * records <= written <= 1.25 * records and first < seen.since:

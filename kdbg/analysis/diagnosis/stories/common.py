@@ -33,7 +33,7 @@ class Subject(NamedTuple):
     """Whom or what there is a story of; `facts` say how much of one."""
 
     name: str
-    facts: Mapping[str, int]
+    facts: Mapping[str, int | str]
 
 
 class Story(NamedTuple):

@@ -295,5 +295,8 @@ def event_object(kind: str, name: str, event: Event) -> dict[str, Any]:
 
 
 def about(subject: Subject) -> str:
-    """Return how much there is of a subject: `3 connections, 20 exchanges`."""
-    return ", ".join(count(number, NOUNS.get(noun, noun.removesuffix("s"))) for noun, number in subject.facts.items())
+    """Return how much there is of a subject: `3 connections, 20 exchanges, reached records`."""
+    return ", ".join(
+        f"{noun} {value}" if isinstance(value, str) else count(value, NOUNS.get(noun, noun.removesuffix("s")))
+        for noun, value in subject.facts.items()
+    )

@@ -12,6 +12,7 @@ from ...ledgers.clusters import Topic
 from ...ledgers.sessions import KafkaConnection
 from ..case import Case, Who
 from ..queries import api_name, sessions_of, who, who_in
+from ..rules.milestones import reached
 from . import common
 from .common import Event, Subject
 
@@ -24,8 +25,9 @@ def clients(book: Ledgers) -> Iterator[Subject]:
             counts = found.setdefault(session.client_id, [0, 0])
             counts[0] += 1
             counts[1] += session.exchanges
+    milestones = reached(book)
     for name in sorted(found):
-        yield Subject(name, {"connections": found[name][0], "exchanges": found[name][1]})
+        yield Subject(name, {"connections": found[name][0], "exchanges": found[name][1], "reached": milestones[name]})
 
 
 def of_client(book: Ledgers, name: str, cases: list[Case]) -> Iterator[Event]:

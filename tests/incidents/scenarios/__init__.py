@@ -22,6 +22,7 @@ from . import (
     membership,
     network,
     other_clients,
+    others,
     pending,
     permissions,
     producing,
@@ -35,6 +36,6 @@ from . import (
 TABLES = (
     addresses, security, producing, groups, committing, consuming, fetching, transactions, network, elsewhere, healthy,
     healthy_groups, healthy_jobs, healthy_starts, unreachable, certificates, permissions, administration, refusals,
-    records, membership, pending, habits, delays, dead_brokers, other_clients,
+    records, membership, pending, habits, delays, dead_brokers, other_clients, others,
 )  # fmt: skip
 INCIDENTS: dict[str, Incident] = {one.name: one for table in TABLES for one in table.INCIDENTS}

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from . import CAPTURES, certificates, foreign, platforms
+from . import CAPTURES, certificates, foreign, other_brokers, platforms
 from .making import make
 from .scenarios import INCIDENTS
 
@@ -29,6 +29,7 @@ def main() -> int:
         parser.error(f"no incident {', '.join(unknown)}; --list tells which there are")
     foreign.install()
     platforms.install()
+    other_brokers.install()
     certificates.install()
     chosen = [one for one in INCIDENTS.values() if options.all or one.name in options.names]
     failed = make(chosen, options.out, cured=not options.no_cures)

@@ -12,7 +12,7 @@ import pytest
 
 from ..brokers.pool import needed
 from ..cases import for_each
-from . import CAPTURES, codes, foreign, platforms
+from . import CAPTURES, codes, foreign, other_brokers, platforms
 from .clusters import CLUSTERS
 from .incident import PARTIES, Incident
 from .making import CURED, truth
@@ -133,6 +133,7 @@ def test_a_few_are_staged_anew_with_their_cures(tmp_path: Path) -> None:
     with needed():
         foreign.install()
         platforms.install()
+        other_brokers.install()
     command = [sys.executable, "-m", "tests.incidents", *ANEW, "--out", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False, cwd=TOP)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -41,14 +41,30 @@ def at_work(stage: Stage) -> None:
 
 
 def leaders_move(stage: Stage) -> None:
-    """Leaders and coordinators of three brokers move twice; franz-go's clients follow."""
-    told = {"brokers": ",".join(THREE), "group": "wave-plots", "seconds": 11}
-    with kfake(*THREE, topics="waves:6") as broker, stage.recording():
-        reader = franz_go("consume", "waves", id="wave-plot", **told)
-        writer = franz_go("produce", "waves", brokers=told["brokers"], id="wave-rig", count=30, pause=250)
+    """Leaders and coordinators of three brokers move twice; producers follow."""
+    every = ",".join(THREE)
+    options = {"bootstrap_servers": every, "retry_backoff_ms": 100}
+    with kfake(*THREE, topics="waves:6") as broker, stage.recording(), stage.producer("wave-buoy", **options) as writer:
+        process = franz_go("produce", "waves", brokers=every, id="wave-rig", count=30, pause=250)
         for _ in range(2):
-            time.sleep(3)
+            alive(writer, topic="waves", seconds=3)
             broker.send_signal(signal.SIGUSR2)
+        alive(writer, topic="waves", seconds=3)
+        ended(process)
+        writer.flush(PATIENCE)
+
+
+def epochs_forgotten(stage: Stage, moves: int = 2) -> None:
+    """When a leader has moved, kfake tells no end of the epoch before, and franz-go's consumer begins again."""
+    every = ",".join(THREE)
+    with kfake(*THREE, topics="swells:6") as broker, stage.recording():
+        reader = franz_go("consume", "swells", brokers=every, id="swell-plot", group="swell-plots", seconds=10)
+        writer = franz_go("produce", "swells", brokers=every, id="swell-rig", count=30, pause=250)
+        time.sleep(3)
+        stage.fails_now()
+        for _ in range(moves):
+            broker.send_signal(signal.SIGUSR2)
+            time.sleep(2.5)
         ended(writer)
         ended(reader)
 
@@ -194,8 +210,8 @@ CLIENT = "client_id"
 INCIDENTS = (
     healthy("kfake-at-work", "one", at_work, "an unsupported client, a stranger's broker",
             Shown("Produce", client_id="sample-rig", at_least=10), Shown("OffsetCommit", client_id="sample-plot")),
-    healthy("kfake-leaders-and-coordinators-move", "one", leaders_move, "stale leader, coordinator moved",
-            Shown("Produce", client_id="wave-rig", at_least=20), Shown("Fetch", client_id="wave-plot", at_least=5)),
+    healthy("kfake-leaders-and-coordinators-move", "one", leaders_move, "stale leader, NOT_LEADER storm",
+            Shown("Produce", client_id="wave-rig", at_least=20), Shown("Produce", client_id="wave-buoy", at_least=20)),
     healthy("kfake-transactions", "one", transacted, "failing transactions", Shown("EndTxn", at_least=4)),
     healthy("mock-at-work", "one", partial(mocked, brokers=3), "an unsupported client, a stranger's broker",
             Shown("Produce", client_id="pulse-meter", at_least=20), Shown("Fetch", client_id="pulse-chart")),
@@ -241,6 +257,12 @@ INCIDENTS = (
         partial(reads_in_go, fault="Fetch:UNKNOWN_TOPIC_ID"),
         {CLIENT: "tide-table", "broker": KFAKE},
         (Shown("Fetch", "UNKNOWN_TOPIC_ID", client_id="tide-table", at_least=3),), "look at the broker", reads_in_go,
+    ),
+    Incident(
+        "kfake-forgets-leader-epochs-franz-go", "leader-epochs-forgotten", "one", epochs_forgotten,
+        {CLIENT: "swell-plot", "group": "swell-plots", "topic": "swells"},
+        (Shown("OffsetForLeaderEpoch", client_id="swell-plot", at_least=2),), "look at the broker",
+        partial(epochs_forgotten, moves=0),
     ),
     Incident(
         "kfake-policy-forbids-topics", "error-response", "one",

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import time
+from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 from ..incident import Bytes, Shown, healthy
 from ..platforms import TEXT, connect, fresh, word_count
@@ -90,6 +95,50 @@ def file_connectors(stage: Stage) -> None:
         stopped(process)
 
 
+def distributed(stage: Stage) -> None:
+    """Two workers of Connect share the tasks of a source; the second one joins later, and leaves."""
+    stage.topic("journal")
+    folder = fresh("distributed")
+    (folder / "in.txt").write_text("")
+    worker = {
+        "bootstrap.servers": ONE, "group.id": "journal-workers", "key.converter": TEXT, "value.converter": TEXT,
+        "offset.flush.interval.ms": 2000, "plugin.discovery": "only_scan", "heartbeat.interval.ms": 1000,
+        "session.timeout.ms": 10_000, "scheduled.rebalance.max.delay.ms": 1000, "offset.storage.partitions": 3,
+        "status.storage.partitions": 2,
+    }  # fmt: skip
+    for store in ("offset", "config", "status"):
+        worker |= {f"{store}.storage.topic": f"journal-{store}s", f"{store}.storage.replication.factor": 1}
+    source = {
+        "name": "journal-in", "connector.class": "org.apache.kafka.connect.file.FileStreamSourceConnector",
+        "tasks.max": "1", "file": str(folder / "in.txt"), "topic": "journal",
+    }  # fmt: skip
+    with stage.recording():
+        first, second = (_worker(folder, number, worker) for number in (1, 2))
+        time.sleep(10)
+        until(lambda: _runs(source), 60)
+        for number in range(40):
+            _append(folder / "in.txt", f"entry {number}\n")
+            time.sleep(0.4)
+            if number == 25:
+                stopped(second)
+        stopped(first)
+
+
+def _worker(folder: Path, number: int, settings: Mapping[str, object]) -> subprocess.Popen[bytes]:
+    address = {"listeners": f"http://127.0.0.1:{8082 + number}", "client.id": f"journal-worker-{number}"}
+    return connect("cli.ConnectDistributed", fresh(f"distributed/{number}"), {**settings, **address})
+
+
+def _runs(config: Mapping[str, object]) -> bool:
+    """Ask the first worker to run a connector; False while it is not ready to."""
+    body = json.dumps({"name": config["name"], "config": config}).encode()
+    asked = Request("http://127.0.0.1:8083/connectors", body, {"Content-Type": "application/json"})
+    time.sleep(4)
+    with suppress(OSError), urlopen(asked, timeout=PATIENCE) as response:
+        return bool(response.status == HTTPStatus.CREATED)
+    return False
+
+
 def _append(path: Path, line: str) -> None:
     with path.open("a") as file:
         file.write(line)
@@ -138,6 +187,9 @@ INCIDENTS = (
     healthy("connect-files", "one", file_connectors, "feedback loop, a group of one",
             Shown("Produce", client_id="connector-producer-ledger-in-0", at_least=3),
             Shown("Fetch", client_id="connector-consumer-ledger-out-0", at_least=3)),
+    healthy("connect-two-workers", "one", distributed, "rebalance storm, feedback loop",
+            Shown("JoinGroup", where="request.group_id == 'journal-workers'", at_least=3),
+            Shown("Produce", client_id="connector-producer-journal-in-0", at_least=3)),
     healthy("mirror-of-a-cluster", "one", mirrored, "two clusters mixed, unknown topics, no coordinator",
             Bytes(b"north.stations"), Shown("CreateTopics", at_least=3)),
 )  # fmt: skip

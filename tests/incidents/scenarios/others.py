@@ -13,11 +13,11 @@ from http import HTTPStatus
 from pathlib import Path
 from urllib.request import Request, urlopen
 
-from ..incident import Bytes, Shown, healthy
+from ..incident import Bytes, Incident, Shown, healthy
 from ..platforms import TEXT, connect, fresh, word_count
 from ..stage import PATIENCE, Stage, ended, until
 
-ONE, FRESH = "127.0.0.11:9092", "127.0.0.51:9092"
+ONE, STRICT, FRESH = "127.0.0.11:9092", "127.0.0.31:9092", "127.0.0.51:9092"
 LINES = ("the quick brown fox", "jumps over the lazy dog", "the dog sleeps", "a fox is quick")
 
 
@@ -65,6 +65,20 @@ def restored(stage: Stage) -> None:
     with stage.recording():
         for number in range(2):
             ended(word_count("novels", "novels-counts", 6, fresh(f"state-{number}"), told))
+
+
+def without_source(stage: Stage, there: bool = False) -> None:
+    """An application whose source topic nobody has made."""
+    stage.no_topic("minutes")
+    stage.topic("minutes-counts")
+    if there:
+        stage.topic("minutes")
+    told = {
+        "bootstrap.servers": STRICT, "application.id": "minute-counter", "client.id": "minutes-1",
+        "heartbeat.interval.ms": 1000, "replication.factor": 1, "metadata.max.age.ms": 1000,
+    }  # fmt: skip
+    with stage.recording():
+        ended(word_count("minutes", "minutes-counts", 8, fresh("state-1"), told))
 
 
 def file_connectors(stage: Stage) -> None:
@@ -192,4 +206,10 @@ INCIDENTS = (
             Shown("Produce", client_id="connector-producer-journal-in-0", at_least=3)),
     healthy("mirror-of-a-cluster", "one", mirrored, "two clusters mixed, unknown topics, no coordinator",
             Bytes(b"north.stations"), Shown("CreateTopics", at_least=3)),
+    Incident(
+        "streams-without-its-source", "unknown-topic", "strict", without_source,
+        {"client_id": "minutes-1-StreamThread-1-consumer", "topic": "minutes"},
+        (Shown("Metadata", where="response.topics.exists(t, t.name == 'minutes' && t.error_code == 3)"),),
+        "make the topic, or correct its name", partial(without_source, there=True),
+    ),
 )  # fmt: skip

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from . import CAPTURES, certificates, foreign
+from . import CAPTURES, certificates, foreign, other_brokers, platforms
 from .making import make
 from .scenarios import INCIDENTS
 
@@ -28,6 +28,8 @@ def main() -> int:
     if unknown:
         parser.error(f"no incident {', '.join(unknown)}; --list tells which there are")
     foreign.install()
+    platforms.install()
+    other_brokers.install()
     certificates.install()
     chosen = [one for one in INCIDENTS.values() if options.all or one.name in options.names]
     failed = make(chosen, options.out, cured=not options.no_cures)

@@ -85,6 +85,7 @@ NO_RULE_YET: Final[dict[str, str]] = {
     "advertised-listener-wrong-protocol": "a TLS listener advertises the port of a plaintext listener",
     "broker-cpu-throttled": "a broker gets the CPU for a part of the time only",
     "log-directory-failed": "a log directory of a broker fails",
+    "leader-epochs-forgotten": "a broker tells no end of an epoch, and consumers begin again after each move",
     "controller-quorum-lost": "too few controllers are left to change metadata",
 }
 """Causes that are staged before kdbg has a rule for them, and what happens. A rule's code goes to OURS."""

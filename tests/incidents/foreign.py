@@ -40,19 +40,21 @@ def install() -> None:
         _run(HOME, "javac", "-cp", jars, "-d", str(HOME), str(CLIENTS / "Client.java"))
     if not (HOME / "node_modules" / "kafkajs").is_dir():
         _run(HOME, "npm", "install", "--silent", "--prefix", str(HOME), KAFKAJS)
-    if _older(GO_CLIENT, CLIENTS / "client.go"):
-        _build_go()
+    go_program(CLIENTS / "client.go", GO_CLIENT, FRANZ_GO)
 
 
-def _build_go() -> None:
-    folder = GO_CLIENT.parent
+def go_program(source: Path, program: Path, *modules: str) -> None:
+    """Build a program of one file in a folder of its own, unless it is there."""
+    if not _older(program, source):
+        return
+    folder = program.parent
     folder.mkdir(exist_ok=True)
-    copy(CLIENTS / "client.go", folder)
+    copy(source, folder)
     if not (folder / "go.mod").exists():
         _run(folder, "go", "mod", "init", "client")
-    _run(folder, "go", "get", FRANZ_GO)
+    _run(folder, "go", "get", *modules)
     _run(folder, "go", "mod", "tidy")
-    _run(folder, "go", "build", "-o", str(GO_CLIENT), ".")
+    _run(folder, "go", "build", "-o", str(program), ".")
 
 
 def _older(made: Path, source: Path) -> bool:

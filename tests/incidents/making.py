@@ -7,15 +7,16 @@ import json
 import random
 import traceback
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from ..recording.network import enter_private_network
 from .clusters import CLUSTERS, COLD
 from .incident import Incident, Staging
-from .stage import PATIENCE, SETUP, Stage
+from .stage import PATIENCE, SETUP, Stage, until
 
 TRUTH = "truth.jsonl"
 CURED = ".cured"
@@ -52,9 +53,17 @@ def _warmed(stage: Stage) -> None:
     """Have the topics of groups and of transactions made, so that no incident is the first to want them."""
     with stage.consumer(SETUP, SETUP) as reader:
         stage.topic(SETUP)
-        reader.commit(offsets=[TopicPartition(SETUP, 0, 0)], asynchronous=False)
+        until(lambda: _committed(reader))
     with stage.producer(SETUP, transactional_id=SETUP) as writer:
         writer.init_transactions(PATIENCE)
+
+
+def _committed(reader: Consumer) -> bool:
+    """Commit an offset; the coordinator of a cluster that has just started may not be there yet."""
+    with suppress(KafkaException):
+        reader.commit(offsets=[TopicPartition(SETUP, 0, 0)], asynchronous=False)
+        return True
+    return False
 
 
 def runs(incident: Incident, out: Path, *, cured: bool) -> list[tuple[Path, Staging]]:

@@ -12,7 +12,7 @@ import pytest
 
 from ..brokers.pool import needed
 from ..cases import for_each
-from . import CAPTURES, codes, foreign
+from . import CAPTURES, codes, foreign, other_brokers, platforms
 from .clusters import CLUSTERS
 from .incident import PARTIES, Incident
 from .making import CURED, truth
@@ -20,7 +20,7 @@ from .scenarios import INCIDENTS, TABLES
 from .shown import missing, packets
 
 STORED = {line["name"]: line for line in truth(CAPTURES)}
-LARGEST, ALL = 150_000, 5_000_000
+LARGEST, ALL = 150_000, 6_000_000
 ANEW = ("plaintext-java-to-tls", "sequence-gap", "network-delay")
 BEYOND_WORDS = {
     **dict.fromkeys(("untrusted-certificate-python", "untrusted-certificate-librdkafka", "untrusted-certificate-java",
@@ -132,6 +132,8 @@ def test_a_few_are_staged_anew_with_their_cures(tmp_path: Path) -> None:
         pytest.skip("there is no /dev/net/tun, of which lines are made")
     with needed():
         foreign.install()
+        platforms.install()
+        other_brokers.install()
     command = [sys.executable, "-m", "tests.incidents", *ANEW, "--out", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False, cwd=TOP)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -14,7 +14,7 @@ from types import TracebackType
 
 import confluent_kafka
 
-from recording.network import FIRST_BROKER_PORT, only_free_port
+from .network import FIRST_BROKER_PORT, only_free_port
 
 RD_KAFKA_PRODUCER = 0
 

@@ -21,12 +21,15 @@ from . import (
     healthy_starts,
     membership,
     network,
+    other_brokers,
     other_clients,
+    others,
     pending,
     permissions,
     producing,
     records,
     refusals,
+    routines,
     security,
     transactions,
     unreachable,
@@ -35,6 +38,6 @@ from . import (
 TABLES = (
     addresses, security, producing, groups, committing, consuming, fetching, transactions, network, elsewhere, healthy,
     healthy_groups, healthy_jobs, healthy_starts, unreachable, certificates, permissions, administration, refusals,
-    records, membership, pending, habits, delays, dead_brokers, other_clients,
+    records, membership, pending, habits, delays, dead_brokers, other_clients, others, other_brokers, routines,
 )  # fmt: skip
 INCIDENTS: dict[str, Incident] = {one.name: one for table in TABLES for one in table.INCIDENTS}

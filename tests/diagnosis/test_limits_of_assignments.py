@@ -73,7 +73,7 @@ def test_partitions_that_nobody_reads() -> None:
     def build(case: dict[str, Any]) -> Facts:
         facts = Facts()
         reader, writer = facts.client(), facts.client("till", broker=case.get("broker", ("10.0.0.2", 9092)))
-        facts.reads(reader, partition=0, requests=seen(4))
+        facts.reads(reader, partition=0, requests=seen(4, 0, case.get("until", SECOND)))
         for partition in (0, 1):
             facts.writes(writer, partition=partition, batches=case.get("batches", 5),
                          requests=seen(5, 0, case.get("lasts", 3 * SECOND)))  # fmt: skip
@@ -85,7 +85,7 @@ def test_partitions_that_nobody_reads() -> None:
 
     check("partitions-not-consumed", build, found=[{}, {"other": "shop", "partition": 0}],
           not_found=[{"batches": 4}, {"lasts": 3 * SECOND - 1}, {"other": "shop"}, {"other": "count", "partition": 0},
-                     {"member": True}, {"broker": ("10.0.0.3", 9092)}])  # fmt: skip
+                     {"member": True}, {"until": 0}, {"broker": ("10.0.0.3", 9092)}])  # fmt: skip
     (case,) = cases(build({}), "partitions-not-consumed")
     assert "reads 1 partition of topic orders, but no client reads partition 1" in sentence(case)
 

@@ -89,7 +89,9 @@ NO_RULE_YET: Final[dict[str, str]] = {
     "controller-quorum-lost": "too few controllers are left to change metadata",
 }
 """Causes that are staged before kdbg has a rule for them, and what happens. A rule's code goes to OURS."""
-MISREAD: Final[dict[str, str]] = {"topics-of-a-test-suite": "unknown-topic"}
+MISREAD: Final[dict[str, str]] = {
+    "topics-of-a-test-suite": "unknown-topic", "idempotent-producer-and-a-restart": "synchronous-producer",
+}  # fmt: skip
 """Healthy runs for which kdbg reports a cause all the same, and which."""
 ARGUED: Final[dict[str, str]] = {}
 """Codes without an incident, and why there is none."""

@@ -32,6 +32,10 @@ UNSEEN: dict[str, str] = {"program-reads-what-it-wrote": "it wrote a record befo
 """Runs of which too little is to be seen, each with what is missing."""
 
 
+FIRST_SIGNS = {"rebalance-blocked": "consumer-paused"}
+"""What is to be seen before a cause is, in a capture that ends early."""
+
+
 def blocks_of(name: str) -> list[list[Packet]]:
     with open_capture(CAPTURES / name) as capture:
         return [list(packets) for packets in capture.blocks()]
@@ -92,7 +96,8 @@ def test_the_cause_comes_first(truth: dict[str, Any]) -> None:
     if truth not in CUT:
         return
     early = [case_object(case) for case in loud(judged(blocks, until=0.6))[:1] if not case.rule.fallback]
-    assert [(one["cause"], one["sentence"]) for one in early if one["cause"] != truth["cause_code"]] == []
+    expected = {truth["cause_code"], FIRST_SIGNS.get(truth["cause_code"])}
+    assert [(one["cause"], one["sentence"]) for one in early if one["cause"] not in expected] == []
 
 
 @for_each("truth", [*WELL, *by_day(CURED, 3)], by=lambda truth: truth["name"][0], ids=lambda truth: truth["name"])

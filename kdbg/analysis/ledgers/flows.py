@@ -112,7 +112,8 @@ class PartitionWrites:
     """Batches whose first record has no key, among the first ones of its connection."""
     uncompressed: int = 0
     waited: int = 0
-    """Nanoseconds from requests to their responses, in sum."""
+    longest: int = 0
+    """Nanoseconds from requests to their responses, in sum and at most."""
     oldest: int = -(1 << 62)
     newest: int = 1 << 62
     """Milliseconds from the newest timestamp of a batch to its request: the most and the least."""

@@ -216,7 +216,7 @@ INCIDENTS = (
     healthy("mock-at-work", "one", partial(mocked, brokers=3), "an unsupported client, a stranger's broker",
             Shown("Produce", client_id="pulse-meter", at_least=20), Shown("Fetch", client_id="pulse-chart")),
     Incident(
-        "kfake-says-corrupt", "error-response", "one", partial(writes, fault="Produce:CORRUPT_MESSAGE"),
+        "kfake-says-corrupt", "corrupt-batch", "one", partial(writes, fault="Produce:CORRUPT_MESSAGE"),
         {CLIENT: "sample-gauge", "topic": "gauges", "broker": KFAKE},
         (Shown("Produce", "CORRUPT_MESSAGE", client_id="sample-gauge", at_least=3),),
         "the bytes are intact: look at the broker", writes,
@@ -239,7 +239,7 @@ INCIDENTS = (
         (Shown("Produce", client_id="depth-probe", unanswered=True, at_least=3),), "look at the broker", writes_in_java,
     ),
     Incident(
-        "kfake-coordinator-loads-for-ever", "offset-commit-failing", "one",
+        "kfake-coordinator-loads-for-ever", "error-response", "one",
         partial(reads, commits=True, fault="OffsetCommit:COORDINATOR_LOAD_IN_PROGRESS"),
         {CLIENT: "echo-chart", "group": "echo-charts"},
         (Shown("OffsetCommit", "COORDINATOR_LOAD_IN_PROGRESS", client_id="echo-chart", at_least=3),),
@@ -306,7 +306,7 @@ INCIDENTS = (
         (Shown("Produce", "TOPIC_AUTHORIZATION_FAILED", client_id="pulse-meter"),), "an ACL", mocked,
     ),
     Incident(
-        "mock-broker-stops", "broker-down", "one", partial(mocked, tell=one_stops, brokers=3),
+        "mock-broker-stops", "no-response", "one", partial(mocked, tell=one_stops, brokers=3),
         {"broker": "127.0.0.1:9093"}, (Packets("R", port=9093),),
         "start the broker again", partial(mocked, brokers=3),
     ),

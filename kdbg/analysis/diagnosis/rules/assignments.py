@@ -206,20 +206,20 @@ def partitions_not_consumed(book: Ledgers) -> Iterator[Case]:
         if not is_follower(book, number):
             read.setdefault((topic, session.broker), {})[partition] = fetched.requests
             readers.setdefault((topic, session.broker), set()).add(session.client_id)
-    written: dict[tuple[str, End], dict[int, str]] = {}
+    written: dict[tuple[str, End], dict[int, tuple[str, int]]] = {}
     for (number, topic, partition), one in book.written.items():
         session = book.sessions[number]
         last = one.requests.last
         if one.batches >= FEWEST_UNREAD and last is not None and last.time - one.requests.since >= LONG:
-            written.setdefault((topic, session.broker), {})[partition] = session.client_id
+            written.setdefault((topic, session.broker), {})[partition] = session.client_id, last.time
     for place, partitions in read.items():
-        unread = sorted(written.get(place, {}).keys() - partitions.keys())
-        clients = readers[place]
-        seen = Occurrences.of(partitions.values())
+        clients, seen = readers[place], Occurrences.of(partitions.values())
+        unread = sorted(number for number, (_, last) in written.get(place, {}).items()
+                        if number not in partitions and last < seen.until + LONG)  # fmt: skip
         if unread and len(clients) == 1 and not clients & members and partitions.keys() & written[place].keys():
             yield partitions_not_consumed.case(
                 who(session_of(book, next(iter(clients))), topic=place[0]), seen.since, seen.until, len(partitions),
                 evidence(seen, "partitions.partition"),
-                {"unread": named("partition", unread), "writer": written[place][unread[0]]}, certainty="likely",
+                {"unread": named("partition", unread), "writer": written[place][unread[0]][0]}, certainty="likely",
                 weight=1.4,
             )  # fmt: skip

@@ -34,7 +34,9 @@ LIMIT = 100 << 20
 """socket.request.max.bytes unless it is changed."""
 LARGE = 64 << 10
 OFTEN_RESET, ALIKE = 3, 1.5
-MANY_REPEATED, PER_SECOND = 30, 8
+METADATA = 3
+MANY_REPEATED, PER_SECOND = 30, {METADATA: 8}
+OFTEN_PER_SECOND = 20
 LONG_BLOCK, RIGHT_AFTER, OFTEN_BLOCKED = 200 * MS, 50 * MS, 3
 WORTH = 800 * MS
 """Some clients request metadata after long polls of 500 ms by design."""
@@ -160,7 +162,11 @@ def repeated_requests(book: Ledgers) -> Iterator[Case]:
         for key in sorted(HABITS.keys() & {key for session in sessions for key in session.apis}):
             seen = Occurrences.of(session.used(key).seen for session in sessions)
             lasts = seen.until - seen.since
-            if seen.count >= MANY_REPEATED and lasts >= SECOND // 2 and seen.count >= PER_SECOND * lasts / SECOND:
+            if (
+                seen.count >= MANY_REPEATED
+                and lasts >= SECOND // 2
+                and seen.count >= PER_SECOND.get(key, OFTEN_PER_SECOND) * lasts / SECOND
+            ):
                 first = next(session for session in sessions if session.used(key).seen)
                 yield repeated_requests.case(
                     who(first, group=group_of(book, first.client_id)), *extent(seen, "api_key"), weight=1.1,

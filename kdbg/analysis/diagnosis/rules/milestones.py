@@ -48,7 +48,7 @@ APIS: dict[Milestone, tuple[int, ...]] = {
 MILESTONE_OF: dict[int, Milestone] = {key: name for name, keys in APIS.items() for key in keys}
 ORDER: tuple[Milestone, ...] = get_args(Milestone)
 OF_GROUPS = frozenset({8, 9, 10, 11, 12, 13, 14, 15, 42, 47, 68, 69, 76, 77, 79, 88, 89})
-LEAVE_GROUP, INIT_PRODUCER_ID = 13, 22
+METADATA, LEAVE_GROUP, INIT_PRODUCER_ID = 3, 13, 22
 FIRST = frozenset({3, 17, 18, 36})
 """Metadata, SaslHandshake, ApiVersions, SaslAuthenticate: what stands at the beginning of a connection."""
 EXISTING = frozenset({36, 69, 84})
@@ -264,6 +264,8 @@ def error_response(book: Ledgers) -> Iterator[Case]:
         first = failures[0]
         if first.code not in ERRORS and first.session.findings:
             continue  # a message that cannot be read
+        if first.api_key == METADATA and was_found(book, first.subject, failures[-1].seen.until):
+            continue
         asked = clients.asking(first.session, first.api_key)
         severity = severity_of(first, asked, Occurrences.of(one.seen for one in failures))
         if severity is not None:
@@ -289,6 +291,12 @@ def error_response(book: Ledgers) -> Iterator[Case]:
              "meaning": in_short(meaning) or "kdbg does not know the code"},
             severity=severity, weight=1.0 + (seen.count >= FEW), before=MILESTONE_OF.get(api_key),
         )  # fmt: skip
+
+
+def was_found(book: Ledgers, name: str, after: int) -> bool:
+    """Return whether metadata had a topic after a time: it was created meanwhile."""
+    topic = book.clusters.topics.get(name)
+    return topic is not None and topic.found.until > after
 
 
 def in_short(meaning: str) -> str:

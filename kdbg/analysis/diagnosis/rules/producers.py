@@ -37,7 +37,7 @@ MANY_SINGLES, PER_SECOND, NEARLY_ALL = 200, 200, 0.95
 MANY_ALONE, WAITS = 50, 0.5
 """Batches of single records, and the share of the time that a client waits for responses to them."""
 FEWEST_TIMED, SKEWED = 3, 60 * SECOND
-MANY_LOOPED = 20
+MANY_LOOPED, LOOPS_PER_SECOND = 20, 5
 
 
 def cut_off(book: Ledgers, session: KafkaConnection) -> bool:
@@ -221,7 +221,8 @@ def synchronous_producer(book: Ledgers) -> Iterator[Case]:
         rate = batches * SECOND / max(lasts, 1)
         if batches < MANY_ALONE or sum(one.singles for one in all) < NEARLY_ALL * batches or rate >= PER_SECOND:
             continue
-        if WAITS <= waited / max(lasts, 1) <= 1:
+        longest = max(one.longest for one in all)  # may be of a broker that was down
+        if WAITS <= (waited - longest) / max(lasts - longest, 1) <= 1:
             yield synchronous_producer.case(
                 who(session_of(book, client), topic=topic), seen.since, seen.until, batches,
                 evidence(seen, "records_count", "latency"),
@@ -288,7 +289,8 @@ def feedback_loop(book: Ledgers) -> Iterator[Case]:
                 if book.sessions[number].peers.client[0] == host]  # fmt: skip
         records, written = sum(one.records for one in read), sum(one.records for one in all)
         seen, first = Occurrences.of(one.requests for one in all), min((one.with_data.since for one in read), default=0)
-        if records >= MANY_LOOPED and 0.8 * records <= written <= 1.25 * records and first < seen.since:
+        fast = seen.count >= LOOPS_PER_SECOND * (seen.until - seen.since) / SECOND
+        if fast and records >= MANY_LOOPED and 0.8 * records <= written <= 1.25 * records and first < seen.since:
             yield feedback_loop.case(
                 who(session_of(book, client), topic=topic), seen.since, seen.until, records,
                 evidence(seen, "records"), {"written": written}, certainty="likely", weight=1.6,

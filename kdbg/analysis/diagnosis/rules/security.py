@@ -138,6 +138,16 @@ def sasl_wrong_credentials(book: Ledgers) -> Iterator[Case]:
                    "said": f" ({shorten(messages[0], LONGEST_MESSAGE)})" if messages[0] else ""},
             certainty="certain" if mechanism in ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512") else "likely",
         )  # fmt: skip
+    ended = (one for one in book.sessions.values() if one.closed_first == "broker"
+             and any(request.api_key == SASL_AUTHENTICATE for request in one.unanswered))  # fmt: skip
+    for (user, mechanism, _), sessions in grouped(
+        ended, lambda one: (one.user or "", one.mechanism or "", one.client_id)
+    ).items():
+        yield sasl_wrong_credentials.case(
+            who(sessions[0]), *extent_of_marks([one.unanswered[0].mark for one in sessions]), certainty="likely",
+            facts={"mechanism": mechanism or "SASL", "name": user or "(unknown)",
+                   "said": " (the broker closes the connection without a response)"}, weight=3.0,
+        )  # fmt: skip
 
 
 def expired(session: KafkaConnection) -> bool:

@@ -48,8 +48,10 @@ def unknown_topic(book: Ledgers) -> Iterator[Case]:
     """Look for topics that were asked for again and again and never there."""
     for one in failures(book, (UNKNOWN_TOPIC, UNKNOWN_TOPIC_ID), ASKING):
         topic = book.clusters.topics.get(one.subject)
-        if topic is not None and topic.found and topic.found.until >= one.seen.until:
-            continue
+        if topic is not None and topic.found and (
+            topic.found.until >= one.seen.until or (one.code == UNKNOWN_TOPIC_ID and not topic.errors)
+        ):  # fmt: skip
+            continue  # it was found later, or the broker does not know the id that it gave
         often = one.seen.count >= OFTEN_UNKNOWN
         yield unknown_topic.case(
             who(one.session, topic=one.subject or None), *extent(one.seen, "error_code"),
@@ -203,6 +205,7 @@ def two_clusters_mixed(book: Ledgers) -> Iterator[Case]:
                 Who(broker=endpoint(broker), cluster_id=next(iter(ids))), *extent(seen, "cluster_id"),
                 facts={"ids": named("cluster", ids)}, weight=3.0,
             )  # fmt: skip
+    failing = {one.session.client_id for one in book.failures.values()}
     for (client, host), told in book.clusters.ids_by_client.items():
         if len(told) < 2:
             continue
@@ -212,6 +215,7 @@ def two_clusters_mixed(book: Ledgers) -> Iterator[Case]:
         yield two_clusters_mixed.case(
             about, seen.since, seen.until, seen.count, evidence(marks, "cluster_id"),
             facts={"ids": named("cluster", told)}, certainty="likely", weight=3.0,
+            severity=Severity.ERROR if client in failing else Severity.NOTE,
         )  # fmt: skip
 
 

@@ -73,7 +73,7 @@ def _wrote(
     entry.records += count
     entry.bytes += batch.get("batch_length") or batch.get("message_size") or 0
     entry.singles += count == 1
-    entry.waited += mark.end - mark.time
+    entry.waited, entry.longest = entry.waited + mark.end - mark.time, max(entry.longest, mark.end - mark.time)
     if (batch.get("max_timestamp") or -1) > 0:
         age = mark.time // 1_000_000 - batch["max_timestamp"]
         entry.oldest, entry.newest = max(entry.oldest, age), min(entry.newest, age)

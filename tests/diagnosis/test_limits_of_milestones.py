@@ -345,7 +345,8 @@ def test_requests_that_are_sent_without_a_pause() -> None:
 
     check(
         "repeated-requests", build, found=[(3, 30, SECOND // 2), (3, 80, 10 * SECOND), (32, 80, 4 * SECOND)],
-        not_found=[(3, 29, 2 * SECOND), (3, 40, SECOND // 2 - 1), (3, 79, 10 * SECOND), (32, 79, 4 * SECOND), (PRODUCE, 99, 2 * SECOND)],
+        not_found=[(3, 29, 2 * SECOND), (3, 40, SECOND // 2 - 1), (3, 79, 10 * SECOND),
+                   (32, 79, 4 * SECOND), (PRODUCE, 99, 2 * SECOND)],
     )  # fmt: skip
     (case,) = cases(build((3, 80, 2 * SECOND)), "repeated-requests")
     assert (case.facts["rate"], case.facts["api"], case.count) == (40.0, "Metadata", 80)

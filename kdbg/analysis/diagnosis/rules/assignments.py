@@ -199,12 +199,12 @@ def rebalance_blocked(book: Ledgers) -> Iterator[Case]:
 def partitions_not_consumed(book: Ledgers) -> Iterator[Case]:
     """Look for partitions that are written, and not read, at a broker where others of their topic are read."""
     members = {member.client_id for group in book.groups.values() for member in group.members.values()}
-    read: dict[tuple[str, End], dict[int, Occurrences]] = {}
+    read: dict[tuple[str, End], dict[int, list[Occurrences]]] = {}
     readers: dict[tuple[str, End], set[str]] = {}
     for (number, topic, partition), fetched in book.fetched.items():
         session = book.sessions[number]
         if not is_follower(book, number):
-            read.setdefault((topic, session.broker), {})[partition] = fetched.requests
+            read.setdefault((topic, session.broker), {}).setdefault(partition, []).append(fetched.requests)
             readers.setdefault((topic, session.broker), set()).add(session.client_id)
     written: dict[tuple[str, End], dict[int, tuple[str, int]]] = {}
     for (number, topic, partition), one in book.written.items():
@@ -213,7 +213,7 @@ def partitions_not_consumed(book: Ledgers) -> Iterator[Case]:
         if one.batches >= FEWEST_UNREAD and last is not None and last.time - one.requests.since >= LONG:
             written.setdefault((topic, session.broker), {})[partition] = session.client_id, last.time
     for place, partitions in read.items():
-        clients, seen = readers[place], Occurrences.of(partitions.values())
+        clients, seen = readers[place], Occurrences.of(one for some in partitions.values() for one in some)
         unread = sorted(number for number, (_, last) in written.get(place, {}).items()
                         if number not in partitions and last < seen.until + LONG)  # fmt: skip
         if unread and len(clients) == 1 and not clients & members and partitions.keys() & written[place].keys():

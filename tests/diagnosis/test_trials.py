@@ -64,6 +64,8 @@ def test_a_rule_is_explained() -> None:
     (one,) = call("diagnose", "--explain-rule", "hot-partition", "-f", "json").lines
     assert (one["cause"], one["milestone"], one["trials"]) == ("hot-partition", "records", trials()["hot-partition"])
     assert set(one["trials"]) <= HEDGES.keys()
+    named = call("diagnose", "--explain-rule", "rebalance-blocked").out
+    assert ("CLIENT_ID" in named, "{" in named) == (True, False)
     assert call("diagnose", "--explain-rule", "hot-partitions").status == 2
     assert call("diagnose").status == 2
 

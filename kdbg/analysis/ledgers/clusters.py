@@ -79,7 +79,7 @@ class Clusters:
         self.ids: dict[str, Occurrences] = {}
         self.ids_by_broker: dict[End, Counter[str]] = {}
         self.ids_by_client: Bounded[tuple[str, str], dict[str, Occurrences]] = Bounded(MOST)
-        """The clusters that each client was told it speaks with, by client id and host."""
+        """The clusters whose metadata each client received, by client id and host."""
         self.all_topics: Bounded[str, Occurrences] = Bounded(MOST)
         """Requests for the metadata of all topics, by client id."""
         self.refreshed: Bounded[str, list[int]] = Bounded(MOST)

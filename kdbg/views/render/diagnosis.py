@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from ...analysis.ledgers import Ledgers
 
 INDENT = "    "
+PLACEHOLDER = re.compile(r"\{(\w+)[^}]*\}")
+"""What stands in the texts of a rule for a name of a case."""
 
 
 class CaseView:
@@ -78,12 +81,14 @@ def rule_lines(rule: Rule, look: Look) -> Iterator[str]:
     texts = {label: str(known[name]) for name, label in labels.items()}
     texts |= {"alternatively": "; ".join(rule.alternatives), "explains": ", ".join(known["explains"])}
     for label, text in texts.items():
+        text = PLACEHOLDER.sub(lambda found: found[1].upper(), text)
         for line in beside(f"{label}: {text}", look, INDENT, hanging="  ") if text else ():
             yield f"{INDENT}{line}\n"
     for claim, by_kind in known["trials"].items():
         hits, misses = (sum(counts) for counts in zip(*by_kind.values(), strict=True))
-        total = f"evidence for '{claim}': right in {hits} of {amounts.count(hits + misses, 'trial')}"
-        yield f"\n{INDENT}{total}, so {certainty(rule.code, claim)}\n"
+        total = f"{claim} cases: right in {hits} of {amounts.count(hits + misses, 'trial')}"
+        shown = certainty(rule.code, claim)
+        yield f"\n{INDENT}{total}{f', so printed as {shown}' if shown != claim else ''}\n"
         rows = [(kind, f"{right} of {right + wrong}") for kind, (right, wrong) in by_kind.items()]
         yield from (f"{line}\n" for line in aligned(rows, look, ("name", ""), indent=2 * len(INDENT)))
     if not known["trials"]:

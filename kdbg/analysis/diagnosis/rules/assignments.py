@@ -1,4 +1,4 @@
-"""What members of groups are given to read, and partitions that nobody reads."""
+"""Partitions: how they are assigned to the members of groups, and those that no client reads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REBALANCE_IN_PROGRESS = 27
 LONG = 3 * SECOND
 """How long a group waits for a member until that is reported."""
 FEWEST_UNREAD = 5
-"""Batches of a partition that nobody reads, at least."""
+"""Batches of a partition that no client reads, at least."""
 
 
 def settled(member: Member, least: int = SECOND) -> bool:
@@ -174,7 +174,7 @@ def waiting(group: Group) -> Iterator[tuple[Member, list[Mark], Mark]]:
     severity=Severity.WARNING,
 )
 def rebalance_blocked(book: Ledgers) -> Iterator[Case]:
-    """Look for members that are told of a rebalance again and again, while others wait to join."""
+    """Look for members that get REBALANCE_IN_PROGRESS again and again, while others wait to join."""
     for group in book.groups.values():
         for member, beats, join in waiting(group):
             other = book.sessions[join.connection].client_id

@@ -86,7 +86,7 @@ def rule_lines(rule: Rule, look: Look) -> Iterator[str]:
             yield f"{INDENT}{line}\n"
     for claim, by_kind in known["trials"].items():
         hits, misses = (sum(counts) for counts in zip(*by_kind.values(), strict=True))
-        total = f"{claim} cases: right in {hits} of {amounts.count(hits + misses, 'trial')}"
+        total = f"{claim}: right in {hits} of {amounts.count(hits + misses, 'trial')}"
         shown = certainty(rule.code, claim)
         yield f"\n{INDENT}{total}{f', so printed as {shown}' if shown != claim else ''}\n"
         rows = [(kind, f"{right} of {right + wrong}") for kind, (right, wrong) in by_kind.items()]

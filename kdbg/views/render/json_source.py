@@ -17,8 +17,7 @@ from uuid import UUID
 from orjson import Fragment, dumps, loads
 
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
-from ...exchanges.messages.message import NO_HEADER, grammar_of, header_grammar
-from ...protocol.findings import Finding
+from ...exchanges.messages.message import NO_HEADER, UNTIMED, grammar_of, header_grammar
 from ...protocol.grammars.payloads import SPECIAL
 from ...protocol.wire import Api
 from ...protocol.wire.language import DIRECTIONS
@@ -30,11 +29,25 @@ from ...protocol.wire.readings.measure import begin
 from ...protocol.wire.readings.runtime import Odd
 from ...protocol.wire.records import RecordsNode
 from ...protocol.wire.records.sets import CODEC_MASK
-from .jsonlines import Json as JsonObject
-from .jsonlines import Topics, dump, errors_of, exchange_object, half_object, has_type, json_line, record_sets
+from .jsonlines import (
+    Differing,
+    Topics,
+    arranged,
+    arranged_half,
+    dump,
+    encoded,
+    errors_of,
+    exchange_object,
+    half_object,
+    has_number,
+    has_type,
+    json_line,
+    printable,
+    record_sets,
+)
 from .style import Look
 from .text_source import BlockSource
-from .values import Memo
+from .values import Memo, iso
 
 JsonWriter = Callable[[bytes, list[bytes], "list[Odd] | None"], bool]
 """Appends the pieces of a body's JSON to a list, given a message's bytes, and says whether it has an error code."""
@@ -274,6 +287,10 @@ class JsonBatches(Batches, Json):
 
 Writers: TypeAlias = tuple[JsonWriter | None, JsonWriter | None, bool]
 """What writes requests and responses of one API and version, and whether they name topics by ids."""
+MOST = 4096
+"""Templates that are remembered."""
+JSON, NUMBER, TIME, BODY = map(Fragment, (b"\0b", b"\0d", b'"\0b"', b"\0\0"))
+"""Places in a template; NUL, which JSON does not have, stands for "%" until those of the text are escaped."""
 
 
 class JsonView:
@@ -282,6 +299,7 @@ class JsonView:
     def __init__(self, look: Look, topics: Topics) -> None:
         self.topics, self.look = topics, look
         self._writers: dict[tuple[Api, int], Writers] = {}
+        self._templates: dict[tuple[object, ...], list[bytes]] = {}
 
     def __call__(self, exchange: Exchange) -> bytes:
         """Return the line of an exchange, newline included."""
@@ -305,16 +323,52 @@ class JsonView:
                     return None  # payloads may be opened
                 if type(topic) is UUID and topic in self.topics:
                     names[str(topic)] = self.topics[topic]
-        answer: JsonObject | None = None
-        erring, more = False, tuple[Finding, ...]()
+        out, odd = [b""], list[Odd]()
         try:
-            asked, failed, odd = _write(request, write)
+            failed = write(request.data, out, odd)
+            findings = request.prove(odd)
+            middle = len(out)
             if response is not None and write_response is not None:
-                answer, erring, more = _write(response, write_response)
+                odd = []
+                out.append(b"")
+                failed = write_response(response.data, out, odd) or failed
+                findings += response.prove(odd)
         except UNREADABLE:
             return None
-        errors = errors_of(exchange, self.topics) if failed or erring else []
-        return dump(exchange_object(exchange, asked, answer, (*exchange.findings, *odd, *more), errors, names))
+        errors = errors_of(exchange, self.topics) if failed else []
+        if (
+            findings or exchange.findings or names or exchange.timing or exchange.capture_points or not request.data
+            or UNTIMED in (request.first_time, response and response.first_time)
+        ):  # fmt: skip
+            asked = half_object(request, Fragment(b"".join(out[1:middle])))
+            answer = None if response is None else half_object(response, Fragment(b"".join(out[middle + 1 :])))
+            return dump(exchange_object(exchange, asked, answer, (*exchange.findings, *findings), errors, names))
+        latency = exchange.latency
+        before, *between, after = self._template(exchange)
+        out[0] = before % (
+            exchange.number, dumps(exchange.correlation_id if has_number(exchange) else None),
+            dumps(None if latency is None else latency / 1e6), dumps(errors) if errors else b"[]", *_places(request),
+        )  # fmt: skip
+        if response is not None:
+            out[middle] = between[0] % _places(response)
+        out.append(after)
+        return printable(b"".join(out))
+
+    def _template(self, exchange: Exchange) -> list[bytes]:
+        """Return the line of an exchange without findings, with places for what differs, in parts around its bodies."""
+        answered = exchange.response is not None
+        key = exchange.peers, exchange.api, exchange.version, exchange.client_id, answered
+        template = self._templates.get(key)
+        if template is None:
+            half = arranged_half(JSON, TIME, (NUMBER, NUMBER), NUMBER, BODY)
+            differing = Differing(NUMBER, JSON, JSON, JSON, notes=[], findings=[])
+            line = encoded(arranged(exchange, differing, {}, half, half if answered else None))
+            *parts, after = line.split(b"\0\0")
+            if len(self._templates) >= MOST:
+                self._templates.clear()
+            template = [*(part.replace(b"%", b"%%").replace(b"\0", b"%") for part in parts), after]
+            self._templates[key] = template
+        return template
 
     def _compiled(self, api: Api, version: int) -> Writers:
         """Return the writers of an API's version, made on first use."""
@@ -329,11 +383,7 @@ class JsonView:
         return found
 
 
-def _write(half: CapturedMessage, write: JsonWriter) -> tuple[JsonObject, bool, tuple[Finding, ...]]:
-    """Return a half as a JSON object, whether it has an error code, and what is odd in it.
-
-    Raise one of `UNREADABLE` where only its value tells.
-    """
-    out, odd = list[bytes](), list[Odd]()
-    failed = write(half.data, out, odd)
-    return half_object(half, Fragment(b"".join(out))), failed, half.prove(odd)
+def _places(half: CapturedMessage) -> tuple[bytes, bytes, int, int, int]:
+    """Return what fills the places of a half before its body."""
+    time = half.first_time
+    return dumps(time / 1e9), iso(time).encode(), half.first_packet, half.last_packet, half.size

@@ -13,7 +13,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 import orjson
@@ -59,21 +59,49 @@ def exchange_object(
     names: dict[str, str],
 ) -> Json:  # fmt: skip
     """Return an exchange as a JSON object around its halves; `names` are those of topics that it names only by id."""
-    latency, api, timing = exchange.latency, exchange.api, exchange.timing
-    numbered = (api is None or api.key >= 0) and exchange.correlation_id != UNNUMBERED  # SASL tokens have no header
+    latency = exchange.latency
+    differing = Differing(
+        exchange.number, exchange.correlation_id if has_number(exchange) else None,
+        None if latency is None else latency / 1e6,
+        errors, [*map(note, findings)], [*map(finding_object, findings)],
+    )  # fmt: skip
+    return arranged(exchange, differing, names, request, response)
+
+
+class Differing(NamedTuple):
+    """The values that differ between exchanges of one connection, API, version and client id, or places for them."""
+
+    number: Any
+    correlation_id: Any
+    latency_ms: Any
+    errors: Any
+    notes: Any
+    findings: Any
+
+
+def has_number(exchange: Exchange) -> bool:
+    """Return whether the correlation id of an exchange is known; SASL tokens without a header have none."""
+    return (exchange.api is None or exchange.api.key >= 0) and exchange.correlation_id != UNNUMBERED
+
+
+def arranged(
+    exchange: Exchange, differing: Differing, names: dict[str, str], request: Json | None, response: Json | None
+) -> Json:
+    """Return the JSON object of an exchange: its keys, in their order."""
+    api, timing = exchange.api, exchange.timing
     return {
         "connection": connection_object(exchange.peers),
         "api": api.name if api is not None else None,
         "api_key": api.key if api is not None and api.key >= 0 else None,
         "api_version": exchange.version if api is not None and api.key >= 0 <= exchange.version else None,
-        "number": exchange.number,
-        "correlation_id": exchange.correlation_id if numbered else None,
+        "number": differing.number,
+        "correlation_id": differing.correlation_id,
         "client_id": exchange.client_id,
-        "latency_ms": None if latency is None else latency / 1e6,
+        "latency_ms": differing.latency_ms,
         **({"split": split_object(timing), "tcp": tcp_object(timing)} if timing is not None else {}),
-        "errors": errors,
-        "notes": [*map(note, findings)],
-        "findings": [*map(finding_object, findings)],
+        "errors": differing.errors,
+        "notes": differing.notes,
+        "findings": differing.findings,
         **({"topic_names": names} if names else {}),
         **(dict.fromkeys(("capture_points", "places"), points_object(exchange)) if exchange.capture_points else {}),
         **({"log": [{
@@ -123,11 +151,16 @@ def _half(
 def half_object(half: CapturedMessage, body: Any) -> Json:
     """Return a half as a JSON object."""
     timed = half.first_time != UNTIMED
-    return {
-        "time": half.first_time / 1e9 if timed else None, "time_utc": iso(half.first_time) if timed else None,
-        "packets": (half.first_packet, half.last_packet) if half.data or half.missing else None,
-        "size": half.size or None, "body": body,
-    }  # fmt: skip
+    return arranged_half(
+        half.first_time / 1e9 if timed else None, iso(half.first_time) if timed else None,
+        (half.first_packet, half.last_packet) if half.data or half.missing else None,
+        half.size or None, body,
+    )  # fmt: skip
+
+
+def arranged_half(time: Any, time_utc: Any, packets: Any, size: Any, body: Any) -> Json:
+    """Return the JSON object of a half: its keys, in their order."""
+    return {"time": time, "time_utc": time_utc, "packets": packets, "size": size, "body": body}
 
 
 def points_object(exchange: Exchange) -> Json:
@@ -200,6 +233,11 @@ def message_json(message: Message, look: Look, topics: Topics) -> bytes:
 
 
 def dump(value: Any, *, show_secrets: bool = False) -> bytes:
+    """Return a value as one line of JSON, newline included, with characters that are not printable as escapes."""
+    return printable(encoded(value, show_secrets=show_secrets))
+
+
+def encoded(value: Any, *, show_secrets: bool = False) -> bytes:
     """Return a value as one line of JSON, newline included.
 
     What orjson refuses (strings that are not valid UTF-8, tags as keys) is converted by `plain` first. Raises
@@ -207,26 +245,26 @@ def dump(value: Any, *, show_secrets: bool = False) -> bytes:
     """
     default = as_json if show_secrets else _veiled
     try:
-        line = orjson.dumps(value, default=default)
+        return orjson.dumps(value, default, orjson.OPT_APPEND_NEWLINE)
     except TypeError:
-        line = orjson.dumps(plain(value), default=default)
-    return printable(line) + b"\n"
+        return orjson.dumps(plain(value), default, orjson.OPT_APPEND_NEWLINE)
 
 
 def printable(line: bytes) -> bytes:
-    """Return JSON with escapes in place of characters that are not printable, so that none reaches a terminal."""
+    """Return JSON with escapes in place of characters that are not printable, so that none reaches a terminal.
+
+    A newline may end it.
+    """
     if line.isascii() and DELETE not in line:
         return line
     text = line.decode()
-    if text.isprintable():
-        return line
-    return text.translate(ESCAPED).encode()
+    return line if text[:-1].isprintable() else text.translate(ESCAPED).encode()
 
 
 def _escaped(code: int) -> str:
     """Return a character of JSON, as an escape unless it is printable."""
     letter = chr(code)
-    if letter.isprintable():
+    if letter.isprintable() or letter == "\n":
         return letter
     return json.dumps(letter)[1:-1] if letter != "\x7f" else "\\u007f"
 

@@ -220,9 +220,12 @@ clocks = Memo(lambda millisecond: f"{SECONDS[millisecond // 1000][11:]}.{millise
 """Milliseconds since 1970 -> the time of day, in UTC."""
 
 
+iso_seconds = Memo(lambda second: SECONDS[second].replace(" ", "T"))
+
+
 def iso(time: int) -> str:
     """Return a time in nanoseconds since 1970 in ISO 8601, in UTC, to the nanosecond."""
-    return f"{SECONDS[time // SECOND].replace(' ', 'T')}.{time % SECOND:09d}Z"
+    return f"{iso_seconds[time // SECOND]}.{time % SECOND:09d}Z"
 
 
 def has_date(time: int) -> bool:

@@ -41,6 +41,8 @@ def remarks(exchange: Exchange, look: Look) -> list[str]:
 
     Those of logs are on one line: `log of librdkafka: request line 12, response line 13 (+0.3 ms)`.
     """
+    if not (exchange.findings or exchange.lines or exchange.capture_points or exchange.timing):
+        return []
     found = [finding_line(finding, look) for finding in exchange.findings]
     logs: dict[tuple[str, str], list[str]] = {}
     for line in exchange.lines:

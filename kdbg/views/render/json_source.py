@@ -135,11 +135,11 @@ class Json(BlockSource):
         if isinstance(node, Fixed) and node.code != "d":
             name = self.fresh()
             self.take(node.code, name, f"{name} & {node.unused}" if node.unused else "")
-            self.put(*(("%b", f"TRUTH[{name}]") if node.boolean else ("%d", name)))
+            self.put(*(("%b", f"TRUTH[{name}]") if node.boolean else self.digits(node, name)))
             if node.kind == "error":
                 self.errors.append(name)
         elif isinstance(node, Varint):
-            self.put("%d", self.value(node, depth))
+            self.put(*self.digits(node, self.value(node, depth)))
         elif isinstance(node, UuidNode):
             self.put("%b", f"UUIDS[{self.take('16s', self.fresh())}]")
         elif isinstance(node, Sized) and node.holds is None and node.kind != "secret":

@@ -38,15 +38,15 @@ Made = TypeVar("Made", str, bytes)
 class Memo(dict[Any, Made]):
     """Texts that were made once and are likely to be wanted again: no long ones, and not too many."""
 
-    def __init__(self, make: Callable[[Any], Made], *, longest: int = LONGEST_KEPT) -> None:
+    def __init__(self, make: Callable[[Any], Made], *, longest: int = LONGEST_KEPT, most: int = MOST_KEPT) -> None:
         super().__init__()
         self.make: Callable[[Any], Made] = make
-        self.longest = longest
+        self.longest, self.most = longest, most
 
     def __missing__(self, key: Any) -> Made:
         text: Made = self.make(key)
         if len(text) <= self.longest:
-            if len(self) >= MOST_KEPT:
+            if len(self) >= self.most:
                 self.clear()
             self[key] = text
         return text

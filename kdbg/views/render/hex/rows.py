@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from binascii import hexlify
 from collections.abc import Callable, Iterator
-from functools import cache, partial
+from functools import lru_cache, partial
+from itertools import pairwise
+from struct import Struct
 from typing import Any, NamedTuple
 
 from ....protocol.findings.amounts import count
@@ -25,6 +27,12 @@ NOTED = 28 + 20
 """Columns in which the shortest type with a note on a length may have room, and what stands before it."""
 SIZE = 4
 """Bytes of the size in front of a message."""
+SHORT = 64
+"""Bytes of a value whose lines are remembered."""
+MOST = 4096
+"""Texts of a kind that are remembered."""
+MOST_TEMPLATES, FEW_ROWS = 256, 128
+"""Templates that are remembered, and rows of one."""
 
 
 class Quoted:
@@ -47,6 +55,7 @@ class Texts(ValueTexts):
 
     def __init__(self, look: Look, topics: Topics) -> None:
         self.grid: Grid = Grid(look, text=True)
+        self.lines: Lines = Lines(self.grid)
         self.describe: Describer = Describer(look, topics, self.grid.room)
         super().__init__(self.describe.text, lambda node: partial(self.describe.value, node), topics)
         self.counts: Memo[bytes] = Memo(encoded(lambda size: count(size, "byte")))
@@ -87,50 +96,88 @@ class Texts(ValueTexts):
 class Buffer(NamedTuple):
     """The rows of a message, or of bytes that were decompressed out of it: those have a name.
 
-    `rows` has four values for each, one after the other: where it begins, its name, meaning and type. A row ends where
-    the next one begins.
+    `rows` has three values for each, one after the other: where it begins in `data`, its first line's bytes as a cell,
+    and its meaning; `names` and `types` have one. `long` are the rows of several lines: index in `rows`, end in `data`.
     """
 
     data: bytes
     name: str
     rows: list[Any]
+    names: list[bytes]
+    types: list[bytes]
+    long: list[tuple[int, int]]
 
-    def lines(self, grid: Grid) -> Iterator[bytes]:
-        """Yield the lines, in pieces."""
-        data, rows, per_line = self.data, self.rows, grid.per_line
-        starts, names, meanings, types = rows[::4], rows[1::4], rows[2::4], rows[3::4]
-        lengths = [*map(len, meanings)]
-        ascii = b"".join([meaning for meaning in meanings if type(meaning) is bytes]).isascii()
+
+class Lines:
+    """Writes rows as lines; those of rows with the same names and types have one template, filled at once."""
+
+    def __init__(self, grid: Grid) -> None:
+        self.grid, size = grid, grid.per_line
+        cell = f"%-{3 * size - 1}b  %-{size}b".encode()
+        self.cells: Memo[bytes] = Memo(lambda raw: cell % (hexlify(raw, b" "), raw.translate(PRINTABLE)), most=MOST)
+        """Bytes of one line in hex and as text."""
+        self.numbers: dict[str, Memo[bytes]] = {code: self._of_numbers(Struct(f">{code}")) for code in "bBhHiIqQ"}
+        """The same for numbers, by their letter in `struct`."""
+        self._places = Memo(encoded("%04x".__mod__)), Memo(encoded(lambda place: f"{place + SIZE:04x}"))
+        """Places in decompressed bytes, and in a message behind its size."""
+        self._rests: Memo[bytes] = Memo(lambda rest: bytes(grid.rest(*rest)), most=MOST)
+        """The lines below the first one of short values, by place and bytes."""
+        self._templates: Callable[..., list[bytes]] = lru_cache(MOST_TEMPLATES)(templates)
+        """Those of few rows; the many rows of a message with many records are seldom those of another."""
+
+    def _of_numbers(self, number: Struct) -> Memo[bytes]:
+        return Memo(lambda value: self.cells[number.pack(value)], most=MOST)
+
+    def buffer_of(self, data: bytes) -> Buffer:
+        """Return the buffer of a message, with the row of its size."""
+        size = len(data)
+        return Buffer(data, "", [-SIZE, self.numbers["i"][size], b"%d" % size], [b"size"], [b"INT32"], [])
+
+    def of(self, buffer: Buffer) -> Iterator[bytes]:
+        """Yield the lines of a buffer's rows, in pieces."""
+        data, values, names, types, starts = buffer.data, buffer.rows, buffer.names, buffer.types, buffer.rows[::3]
+        if buffer.name:
+            yield f"\n{heading(self.grid.look, buffer.name, len(data))}\n".encode()
+        values[::3] = map(self._places[not buffer.name].__getitem__, starts)
+        meanings = values[2::3]
+        try:
+            ascii = b"".join(meanings).isascii()
+        except TypeError:  # long values, in quotes only where they are printable ASCII
+            ascii = b"".join([meaning for meaning in meanings if type(meaning) is bytes]).isascii()
+        lengths = [*map(len, meanings)] if ascii else [len(bytes(meaning).decode()) for meaning in meanings]
+        wide = widest(lengths, WIDEST_MEANING)
         if not ascii:  # what is padded is counted by letters
-            lengths = [len(bytes(meaning).decode()) for meaning in meanings]
-        wide = widest([*map(len, names)], WIDEST_NAME), widest(lengths, WIDEST_MEANING)
-        if not ascii:
-            meanings = [
-                meaning + b" " * (wide[1] - length) if type(meaning) is bytes else meaning
+            values[2::3] = [
+                meaning + b" " * (wide - length) if type(meaning) is bytes else meaning
                 for meaning, length in zip(meanings, lengths, strict=True)
             ]
-        if grid.room >= NOTED:
-            left = (grid.left(len(name), wide[0], length, wide[1]) for name, length in zip(names, lengths, strict=True))
+        if self.grid.room >= NOTED:
+            named = widest([*map(len, names)], WIDEST_NAME)
+            left = (self.grid.left(len(name), named, length, wide) for name, length in zip(names, lengths, strict=True))
             pairs = zip(types, left, strict=True)
             types = [type if len(type) <= room else type.partition(b":")[0] for type, room in pairs]
-        template, shift = line_template(per_line, *wide), 0 if self.name else SIZE
-        found = zip(starts, [*starts[1:], len(data)], names, meanings, types, strict=True)
-        if self.name:
-            yield f"\n{heading(grid.look, self.name, len(data))}\n".encode()
-        else:
-            size = len(data).to_bytes(SIZE, "big")
-            yield template % (0, hexlify(size, b" "), size.translate(PRINTABLE), *next(found)[2:])
-        for start, stop, name, meaning, type_ in found:
-            if stop - start <= per_line:
-                raw = data[start:stop]
-                yield template % (start + shift, hexlify(raw, b" "), raw.translate(PRINTABLE), name, meaning, type_)
-                continue
-            raw = data[start : start + per_line]
-            yield template % (start + shift, hexlify(raw, b" "), raw.translate(PRINTABLE), name, meaning, type_)
-            yield bytes(grid.rest(start + shift + per_line, data[start + per_line : stop]))
+        made = self._templates if len(names) <= FEW_ROWS else templates
+        *before, last = made((*names,), (*types,), wide, tuple(at for at, _ in buffer.long))
+        done = 0
+        for template, (at, stop) in zip(before, buffer.long, strict=True):
+            yield template % (*values[done : at + 3],)
+            start = starts[at // 3] + self.grid.per_line
+            place = start + SIZE * (not buffer.name)
+            if stop - start <= SHORT:
+                yield self._rests[place, data[start:stop]]
+            else:
+                yield bytes(self.grid.rest(place, data[start:stop]))
+            done = at + 3
+        yield last % (*values[done:],)
 
 
-@cache
-def line_template(per_line: int, names: int, meanings: int) -> bytes:
-    """Return the template of a line: its place, its bytes in hex and as text, name, meaning and type."""
-    return f"%04x  %-{3 * per_line - 1}b  %-{per_line}b  %-{names}b  %-{meanings}b  %b\n".encode()
+def templates(names: tuple[bytes, ...], types: tuple[bytes, ...], wide: int, long: tuple[int, ...]) -> list[bytes]:
+    """Return the templates of lines, one up to each row of several lines, and one up to the end.
+
+    Of each row its place, its cell and its meaning, in so many columns, are to fill in.
+    """
+    named = widest([*map(len, names)], WIDEST_NAME)
+    rows = zip(names, types, strict=True)
+    lines = [b"%%b  %%b  %-*b  %%-%db  %b\n" % (named, name, wide, type) for name, type in rows]
+    ends = [0, *(at // 3 + 1 for at in long), len(lines)]
+    return [b"".join(lines[start:stop]) for start, stop in pairwise(ends)]

@@ -30,7 +30,7 @@ from .. import values
 from ..text_source import TextSource
 from .annotations import LEFT_OVER, size_text
 from .grid import HUGE
-from .rows import NOTED, SIZE, Buffer, Texts
+from .rows import NOTED, Buffer, Texts
 
 NUMBER_OF_TAGS = Length(Fixed("TAGGED_FIELDS", "B"), 0)
 
@@ -39,12 +39,22 @@ Dumping: TypeAlias = Callable[[bytes, Topics, "list[Odd] | None"], Iterator[byte
 """Returns the lines of a message in pieces, given its bytes; notes what is odd and yet readable."""
 
 
+LISTS = "_, _, rows, names, types, long"
+"""What a buffer holds, in generated source."""
+
+
+def later(place: str, size: int) -> str:
+    """Return the expression of a place some bytes later."""
+    base, _, before = place.partition(" + ")
+    return f"{base} + {int(before or 0) + size}"
+
+
 def dumping(texts: Texts, header: Node, body: WireStruct) -> Dumping | None:
     """Return the function that dumps messages of this grammar; None where only an inspection can.
 
     `topics` are the names of topic ids by which records are distinguished: those of Kafka's own topics hold payloads.
     """
-    look, grid = texts.describe.look, texts.grid
+    look, lines = texts.describe.look, texts.lines
     if not look.full or look.colors or look.meanings or (has_secrets(body) and not look.show_secrets):
         return None
     try:
@@ -53,15 +63,15 @@ def dumping(texts: Texts, header: Node, body: WireStruct) -> Dumping | None:
         return None
 
     def dump(data: bytes, topics: Topics, odd: list[Odd] | None = None, /) -> Iterator[bytes]:
-        buffers = [Buffer(data, "", [-SIZE, b"size", b"%d" % len(data), b"INT32"])]
+        buffers = [lines.buffer_of(data)]
         gather(data, buffers, topics, odd)
-        return chain.from_iterable(buffer.lines(grid) for buffer in buffers)
+        return chain.from_iterable(map(lines.of, buffers))
 
     return dump
 
 
 class Rows(TextSource):
-    """Writes a function that adds rows to the list `rows`.
+    """Writes a function that adds rows to the lists of a buffer.
 
     `path` is the variable with the path of the item at hand, "" for none, `inner` the path of the field inside it.
     """
@@ -73,13 +83,14 @@ class Rows(TextSource):
         super().__init__(texts, records=records, **rest)
         self.texts = texts
         self.path = self.inner = ""
-        self.held: list[tuple[str, str, str, str]] = []
-        """Of each row four expressions: of its place, of its path inside the item, of its meaning and type."""
+        self.held: list[tuple[str, str | int, str, str, str, str]] = []
+        """Of each row where it begins, where it ends or its size, its cell, path inside the item, meaning and type."""
         self._place = ""
+        self.names["cells"] = texts.lines.cells
 
-    def row(self, start: str, type: str, meaning: str) -> None:
-        """Add a row, given the expressions of where it begins, of its type and meaning."""
-        self.held.append((start, repr(values.escape(self.inner).encode()), meaning, type))
+    def row(self, start: str, end: str | int, type: str, meaning: str, cell: str = "") -> None:
+        """Add a row, given the expressions of where it begins and ends, of its type, meaning and cell; or its size."""
+        self.held.append((start, end, cell, repr(values.escape(self.inner).encode()), meaning, type))
 
     def place(self) -> str:
         """Return the expression of the place after the run at hand, good once that is flushed."""
@@ -94,6 +105,12 @@ class Rows(TextSource):
         self.line(depth, f"{place} = pos")
         return place
 
+    def end_now(self, depth: int) -> str:
+        """Write what keeps the place at hand, where a row ends; return the variable."""
+        end = self.fresh("e")
+        self.line(depth, f"{end} = pos")
+        return end
+
     def flush(self, depth: int) -> None:
         if self._place:
             self.line(depth, f"{self._place} = pos")
@@ -103,10 +120,25 @@ class Rows(TextSource):
     def emit(self, depth: int) -> None:
         self.flush(depth)
         held, self.held = self.held, []
-        path = f"{self.path} + " if self.path else ""
-        if held:
-            rows = (f"{start}, {path}{name}, {meaning}, {type}" for start, name, meaning, type in held)
-            self.line(depth, f"rows += ({', '.join(rows)})")
+        if not held:
+            return
+        path, size = f"{self.path} + " if self.path else "", self.texts.grid.per_line
+        rows, names, types = "", "", ""
+        for at, (start, end, cell, name, meaning, type) in enumerate(held):
+            first = later(start, size)
+            if isinstance(end, str):
+                self.line(depth, f"if {end} > {first}: long.append((len(rows) + {3 * at}, {end}))")
+                stop = f"{end} if {end} <= {first} else {first}"
+            elif end > size:
+                self.line(depth, f"long.append((len(rows) + {3 * at}, {later(start, end)}))")
+                stop = first
+            else:
+                stop = later(start, end)
+            rows += f"{start}, {cell or f'cells[data[{start}:{stop}]]'}, {meaning}, "
+            names += f"{path}{name}, "
+            types += f"{type}, "
+        for kind, added in (("rows", rows), ("names", names), ("types", types)):
+            self.line(depth, f"{kind} += ({added})")
 
     # Paths
 
@@ -153,7 +185,7 @@ class Rows(TextSource):
             place, raw = self.place(), self.take("16s", self.fresh())
             self.flush(depth)
             self.refuse_special(node, raw, depth)
-            self.row(place, repr(node.bnf.encode()), self.text_of(self.texts.uuids(node), raw))
+            self.row(place, 16, repr(node.bnf.encode()), self.text_of(self.texts.uuids(node), raw))
         elif isinstance(node, Sized):
             self.sized_row(node, depth)
         else:
@@ -165,26 +197,33 @@ class Rows(TextSource):
         if node.kind == "crc":
             return f"{values.CHECKSUM.encode()!r} % ({value} & 0xFFFFFFFF)"
         texts = self.texts.number(node)
-        return f"b'%d' % {value}" if texts is None else self.text_of(texts, value)
+        if texts is not None:
+            return self.text_of(texts, value)
+        code, digits = self.digits(node, value)
+        return digits if code == "%b" else f"b'{code}' % {digits}"
 
     def number_row(self, type: str, length: Length, meaning: Callable[[str], str], depth: int, wrong: str = "") -> str:
         """Write what reads a number, and add its row; return the variable with it.
 
         `meaning` makes the expression of what it says, `wrong` is what makes it unreadable, with {} for the variable.
         """
-        value = self.fresh()
+        value, cell = self.fresh(), ""
+        end: str | int
         if isinstance(length.number, Fixed):
-            place = self.place()
+            code = length.number.code
+            place, end = self.place(), struct.calcsize(f">{code}")
+            if code in (cells := self.texts.lines.numbers):
+                self.names[f"cells_{code}"], cell = cells[code], f"cells_{code}[{value}]"
             self.take(length.number.code, value, wrong.format(value))
         elif isinstance(length.number, Varint):
-            place, raw = self.place_now(depth), self.varint(length.number, depth)
+            place, raw, end = self.place_now(depth), self.varint(length.number, depth), self.end_now(depth)
             plain = f"({raw} >> 1) ^ -({raw} & 1)" if length.number.signed else raw
             self.line(depth, f"{value} = {plain}{f' - {length.bias}' if length.bias else ''}")
             if wrong:
                 self.line(depth, f"if {wrong.format(value)}: raise Unreadable")
         else:
             raise Unsuited
-        self.row(place, repr(type.encode()), meaning(value))
+        self.row(place, end, repr(type.encode()), meaning(value), cell)
         return value
 
     def size_row(self, type: str, node: Node, length: Length, depth: int, *, nullable: bool) -> str:
@@ -195,7 +234,8 @@ class Rows(TextSource):
     def bytes_row(self, type: str, end: str, depth: int) -> None:
         """Write what makes the row of the bytes from `pos` to `end`, of which only the number is told."""
         self.line(depth, f"if {end} - pos > {HUGE}: raise Unreadable")  # an inspection's lines are made piece by piece
-        self.row(self.place_now(depth), repr(type.encode()), self.text_of(self.texts.counts, f"{end} - pos"))
+        meaning = self.text_of(self.texts.counts, f"{end} - pos")
+        self.row(self.place_now(depth), end, repr(type.encode()), meaning)
 
     def sized_row(self, node: Sized, depth: int) -> None:
         """Write what reads a string or bytes, and add its row."""
@@ -214,7 +254,7 @@ class Rows(TextSource):
         type = repr(node.bnf.encode())
         if self.texts.grid.room >= NOTED:
             type = self.text_of(self.texts.type_and_note(node), length)
-        self.row(place, type, meaning)
+        self.row(place, self.end_now(depth), type, meaning)
 
     # What has more inside
 
@@ -267,7 +307,7 @@ class Dumped(Rows):
     def message(self, header: Node, body: WireStruct) -> Gathering:
         """Return the function for messages of this header and body."""
         begin(self, header, body)
-        self.line(1, "rows = buffers[0].rows")
+        self.line(1, f"{LISTS} = buffers[0]")
         self.read(header, 1)
         self.read(body, 1)
         self.emit(1)
@@ -296,10 +336,10 @@ class Dumped(Rows):
 GatherSet: TypeAlias = Callable[[bytes, int, int, bytes, list[Buffer], "list[Odd] | None"], None]
 
 
-def opened(buffers: list[Buffer], path: bytes, data: bytes) -> list[Any]:
-    """Add a buffer of decompressed bytes; return its rows."""
-    buffers.append(Buffer(data, path.decode(), []))
-    return buffers[-1].rows
+def opened(buffers: list[Buffer], path: bytes, data: bytes) -> Buffer:
+    """Return a new buffer of decompressed bytes, added to the others."""
+    buffers.append(Buffer(data, path.decode(), [], [], [], []))
+    return buffers[-1]
 
 
 class RecordRows(Rows, Batches):
@@ -316,7 +356,7 @@ class RecordRows(Rows, Batches):
 
         Decompressed bytes are added to the buffers, of which the first is the message.
         """
-        self.line(1, "number, rows = 0, buffers[0].rows")
+        self.line(1, f"number, ({LISTS}) = 0, buffers[0]")
         self.path = "set"
         self.loop_over_batches(1)
         return self.define("gather(data, pos, end, set, buffers, odd)", "None")  # type: ignore[no-any-return]
@@ -350,7 +390,7 @@ class RecordRows(Rows, Batches):
         self.inner = ".records"
         self.line(depth, f"if {self.fields['attributes']} & {CODEC_MASK}:")
         path = self.keep_path(depth + 1)
-        self.line(depth + 1, f"rows = opened(buffers, {path}, data)")
+        self.line(depth + 1, f"{LISTS} = opened(buffers, {path}, data)")
         self.numbered(count, depth, self.one)
         self.inner = ""
 
@@ -361,6 +401,6 @@ class RecordRows(Rows, Batches):
 
     def foot(self, depth: int) -> None:
         self.emit(depth)
-        self.line(depth, "rows = buffers[0].rows")
+        self.line(depth, f"{LISTS} = buffers[0]")
         self.line(depth, "number += 1")
         self.path = "set"

@@ -9,6 +9,7 @@ What stands in front of a line inside an item depends on the branches above it, 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 from ....protocol.wire.nodes import Fixed, Node, RemainingBytes, Sized, UuidNode, Varint, WireArray
@@ -24,6 +25,8 @@ HEAD, BELOW = 0, 1
 """What stands in front of the first line of an item, and of the others."""
 DrawSet: TypeAlias = Callable[[bytes, bytes, int, int, list[bytes], "list[Odd] | None"], None]
 
+LONGEST = 1 << 14
+"""Bytes of a template that is remembered."""
 PLAIN = bytes(range(0x20, 0x7F)).replace(b"\\", b"")
 """What stands in quotes as it is."""
 
@@ -31,6 +34,12 @@ PLAIN = bytes(range(0x20, 0x7F)).replace(b"\\", b"")
 def literal(text: str) -> bytes:
     """Return text as it stands in a template."""
     return text.encode("utf-8", "backslashreplace").replace(b"%", b"%%")
+
+
+def behind(held: list[tuple[bytes, str]], names: list[str], prefixes: tuple[bytes, ...]) -> bytes:
+    """Return the template of a block, given its parts, and the names of the variables of prefixes with their values."""
+    texts = dict(zip(names, prefixes, strict=True))
+    return b"".join([texts[value].replace(b"%", b"%%") if value in texts else part for part, value in held])
 
 
 class Texts(ValueTexts):
@@ -123,9 +132,14 @@ class Lines(TextSource):
     def emit(self, depth: int, to: str = "add({})") -> None:
         """Write what appends the block's lines, or does with their expression what `to` says; begin a new block."""
         self.flush(depth)
-        template, values = b"".join([part for part, _ in self.held]), [value for _, value in self.held if value]
-        self.held = []
-        if template:
+        held, self.held = self.held, []
+        prefixes = [variable for variable, _ in self.prefixes if variable]
+        values = [value for _, value in held if value and value not in prefixes]
+        if prefixes and any(value in prefixes for _, value in held):  # branches are few: each has a template of its own
+            name, key = self.named("T", Memo(partial(behind, held, prefixes), longest=LONGEST)), ", ".join(prefixes)
+            self.line(depth, to.format(f"{name}[{key},] % ({''.join(f'{value}, ' for value in values)})"))
+        elif held:
+            template = b"".join([part for part, _ in held])
             name = self.named("T", template if values else template % ())
             self.line(depth, to.format(f"{name} % ({', '.join(values)},)" if values else name))
 
@@ -213,7 +227,8 @@ class Lines(TextSource):
         if node.kind == "crc":
             self.put(f"{value} & 0xFFFFFFFF", CHECKSUM)
         elif texts is None:
-            self.put(value, "%d")
+            code, digits = self.digits(node, value)
+            self.put(digits, code)
         else:
             self.put(self.text_of(texts, value))
 

@@ -304,8 +304,7 @@ class TreeView:
         self.drawing: Callable[[Api, int, Direction], Drawing | None] = cache(self.compiled)
 
     def __call__(self, exchange: Exchange) -> bytes:
-        out = [self.headings.title(exchange)]
-        out += [encode(f"\n  {line}") for line in remarks(exchange, self.look)]
+        out = [self.headings.title(exchange), *[encode(f"\n  {line}") for line in remarks(exchange, self.look)]]
         for half, name, guide in zip((exchange.request, exchange.response), DIRECTIONS, self.guides, strict=True):
             out += guide, self.headings.half(half, exchange, name), b"\n"
             if half is not None:

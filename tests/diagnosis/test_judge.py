@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from kdbg.analysis.diagnosis import BEFORE, Evidence, Rule, Who, after_effects
+from kdbg.analysis.diagnosis import BEFORE, Evidence, Rule, Who, after_effects, with_rivals
 from kdbg.analysis.diagnosis.case import Case
 from kdbg.analysis.diagnosis.rules import RULES
+from kdbg.analysis.diagnosis.text import alternatives
 from kdbg.protocol.findings import Severity
 
 START = 1_795_000_000_000_000_000
@@ -52,3 +53,40 @@ def test_a_note_explains_nothing_nor_does_a_cause_explain_itself() -> None:
     assert not explained(case(CAUSE, 0, 1, severity=Severity.NOTE), case(EFFECT, 0, 1))
     twice = [case(CAUSE, 0, 1), case(CAUSE, 2, 3)]
     assert after_effects(twice, {}) == twice
+
+
+def test_a_guess_explains_nothing_but_is_a_rival_of_what_it_would_explain() -> None:
+    guess, effect = case(CAUSE, 0, 1, certainty="guess"), case(EFFECT, 0, 1)
+    assert not explained(guess, effect)
+    for order in ([guess, effect], [effect, guess]):
+        (one,) = with_rivals(order, {})
+        assert (one.code, one.rivals) == (order[0].code, (order[1],))
+    assert len(with_rivals([guess, case(EFFECT, 0, 1, severity=Severity.NOTE)], {})) == 2
+    assert len(with_rivals([case(CAUSE, 0, 1, certainty="likely"), effect], {})) == 2
+
+
+@pytest.mark.parametrize(
+    ("numbers", "packets", "certainty", "expected"),
+    [
+        ((2, 3), (), "likely", True),
+        ((), (7,), "likely", True),
+        ((2,), (), "certain", False),
+        ((3,), (8,), "guess", False),
+    ],
+)
+def test_uncertain_causes_with_the_same_evidence_are_rivals(
+    numbers: tuple[int, ...], packets: tuple[int, ...], certainty: str, expected: bool
+) -> None:
+    one = Case(CAUSE, Who(), START, START + 1, 1, Evidence((1, 2), (7,)), certainty="likely")
+    unrelated = (rule for rule in RULES.values() if rule.code not in CAUSE.explains and not rule.explains)
+    other = next(rule for rule in unrelated if rule is not CAUSE)
+    two = Case(other, Who(), START, START + 1, 1, Evidence(numbers, packets), certainty=certainty)  # type: ignore[arg-type]
+    assert (len(with_rivals([one, two], {})) == 1) is expected
+
+
+def test_what_decides_between_rivals_is_said() -> None:
+    rival = case(RULES["proxy-without-backend"], 0, 1, Who(host="h", broker="b:1"), certainty="guess")
+    shown = case(RULES["never-commits"], 0, 1, certainty="likely", facts={"offset": 0}, rivals=(rival,))
+    said = alternatives(shown)[-1]
+    assert said.startswith("proxy-without-backend (guess): address b:1 closed 1 connection")
+    assert "(to decide: Check that" in said

@@ -66,6 +66,21 @@ def test_versions_that_kafka_4_dropped() -> None:
           not_found=[*OLDEST.items(), (99, 0), (-1, 0)])  # fmt: skip
 
 
+def test_an_old_version_that_a_broker_answers_is_not_why_it_closes() -> None:
+    def build(case: tuple[int, str, tuple[str, int]]) -> Facts:
+        answered, mechanism, broker = case
+        facts = Facts()
+        session = facts.client(closed="broker", closes=SECOND)
+        session.unanswered, session.unanswered_count, session.exchanges = [unanswered(PRODUCE, 2)], 1, 3
+        session.mechanism = mechanism or None
+        facts.client("till", broker=broker).heard(mark(1, connection=2), PRODUCE, answered, "till", 40)
+        return facts
+
+    elsewhere = ("10.0.0.3", 9092)
+    check("api-version-unsupported", build, found=[(3, "", BROKER), (2, "", elsewhere)],
+          not_found=[(2, "", BROKER), (0, "", BROKER), (3, "PLAIN", BROKER)])  # fmt: skip
+
+
 def test_a_version_that_a_broker_does_not_offer() -> None:
     def build(case: tuple[int, dict[int, tuple[int, int]], bool]) -> Facts:
         version, offered, here = case
@@ -235,7 +250,8 @@ def test_a_client_that_does_not_log_in() -> None:
     def build(case: dict[str, Any]) -> Facts:
         facts = Facts()
         session = facts.client(closed=case.get("by", "broker"), closes=SECOND, opened=case.get("opened", True))
-        session.heard(mark(1, connection=1), 18, 3, "shop", 40)
+        if case.get("versions", True):
+            session.heard(mark(1, connection=1), 18, 3, "shop", 40)
         asked = case.get("asked", unanswered(3, 9, 2))
         session.heard(mark(2, connection=1), asked.api_key, asked.version, "shop", 40)
         session.unanswered, session.unanswered_count = [asked], 1
@@ -252,8 +268,9 @@ def test_a_client_that_does_not_log_in() -> None:
 
     check(
         "client-without-sasl", build,
-        found=[{}, {"asked": unanswered(3, 0, 2)}, {"offered": {}}, {"apis": [99]}, {"asked": unanswered(0, 3, 2)}],
-        not_found=[{"by": "client"}, {"by": ""}, {"opened": False}, {"apis": [17]}, {"apis": [36]},
+        found=[{}, {"asked": unanswered(3, 0, 2)}, {"offered": {}}, {"apis": [99]}, {"asked": unanswered(0, 3, 2)},
+               {"opened": False}, {"versions": False}],
+        not_found=[{"by": "client"}, {"by": ""}, {"opened": False, "versions": False}, {"apis": [17]}, {"apis": [36]},
                    {"asked": unanswered(18, 3, 2)}, {"asked": unanswered(3, 9, 2, missing=1)},
                    {"asked": unanswered(0, 2, 2)}, {"offered": {3: (0, 8)}}, {"offered": {3: (10, 12)}},
                    {"served": True}],

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from kdbg.analysis.diagnosis import Who
 from kdbg.analysis.ledgers.clusters import Led
+from kdbg.analysis.ledgers.sessions import BrokenOff
 from kdbg.protocol.findings import Severity
 from kdbg.streams.tcp.paths import Stall
 
@@ -259,6 +262,23 @@ def test_a_client_that_reads_late() -> None:
           not_found=[(500 * MS - 1, 1, 0), (500 * MS, 0, 0), (500 * MS, 1, 2)])  # fmt: skip
     (case,) = cases(build((600 * MS, 1, 0)), "slow-client")
     assert (case.facts, case.who.topic) == ({"longest": 600 * MS, "api": "Fetch"}, "orders")
+
+
+def test_a_client_that_closes_while_a_large_response_arrives() -> None:
+    def build(case: dict[str, Any]) -> Facts:
+        facts = Facts()
+        for number in range(case.get("times", 3)):
+            session = facts.client(closed=case.get("by", "client"), closes=SECOND)
+            begun = START + SECOND - case.get("after", SECOND - 1)
+            session.broken_off = BrokenOff(mark(number + 1), FETCH, 5000 + number, begun)
+            session.largest = case.get("largest", 4999)
+        return facts
+
+    check("response-exceeds-client-limit", build, found=[{}],
+          not_found=[{"times": 2}, {"by": "broker"}, {"by": ""}, {"after": SECOND}, {"largest": 5000}])  # fmt: skip
+    (case,) = cases(build({}), "response-exceeds-client-limit")
+    assert case.facts == {"api": "Fetch", "size": 5000, "largest": 4999}
+    assert (case.certainty, case.count) == ("likely", 3)
 
 
 def test_flows_have_the_ends_that_tests_say() -> None:

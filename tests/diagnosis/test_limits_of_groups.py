@@ -209,6 +209,21 @@ def test_a_member_that_comes_back_after_a_poll_was_due() -> None:
           )  # fmt: skip
 
 
+def test_a_member_that_comes_back_where_its_first_join_is_not_in_the_capture() -> None:
+    def build(case: tuple[bool, int]) -> Facts:
+        opened, again = case
+        facts = Facts()
+        facts.client(opened=opened)
+        facts.member(lefts=[mark(4, at=SECOND)])
+        facts.member("m2", joined=seen(1, again, again), rebalance_timeout_ms=1000)
+        return facts
+
+    check("max-poll-interval-exceeded", build, found=[(False, 2 * SECOND)],
+          not_found=[(True, 2 * SECOND), (False, SECOND // 2)])  # fmt: skip
+    (case,) = cases(build((False, 2 * SECOND)), "max-poll-interval-exceeded")
+    assert (case.certainty, case.facts) == ("guess", {"interval": SECOND})
+
+
 def test_a_member_that_holds_up_a_rebalance() -> None:
     def build(case: tuple[int, int, int, int, str]) -> Facts:
         refused, waited, ends, code, other = case

@@ -224,7 +224,7 @@ def test_requests_that_wait_behind_others() -> None:
         session = facts.client()
         for number in range(case.get("pairs", 3)):
             at = number * 10 * SECOND
-            until = at + SECOND
+            until = at + case.get("lasts", SECOND)
             session.slow.append(slow(number * 2 + 1, at, until, api=FETCH, held=case.get("held", SECOND)))
             start = at + case.get("start", 100 * MS)
             session.slow.append(slow(number * 2 + 2, start, until + case.get("after", 0), api=case.get("api", METADATA),
@@ -236,9 +236,9 @@ def test_requests_that_wait_behind_others() -> None:
           not_found=[{"pairs": 2}, {"start": 800 * MS + 1}, {"after": 50 * MS + 1}, {"after": -1}, {"start": 0},
                      {"mine": 700 * MS}, {"api": FETCH}])  # fmt: skip
     for start, severity in ((200 * MS, Severity.WARNING), (200 * MS + 1, Severity.NOTE)):
-        (case,) = cases(build({"start": start}), "head-of-line-blocking")
+        (case,) = cases(build({"start": start, "lasts": 1300 * MS}), "head-of-line-blocking")
         assert (case.severity, case.count) == (severity, 3)
-        assert case.facts == {"longest": SECOND - start, "api": "Metadata", "first": "Fetch",
+        assert case.facts == {"longest": 1300 * MS - start, "api": "Metadata", "first": "Fetch",
                               "hold": ", which the broker may hold for 1 s"}  # fmt: skip
         assert case.evidence.exchanges == (1, 2, 3, 4, 5, 6)
 

@@ -58,13 +58,13 @@ OURS: Final[dict[str, str]] = {
     "synchronous-producer": "a producer waits a round trip for each record",
     "clock-skew": "records have the time of a clock that is wrong",
     "feedback-loop": "a program writes to the topic that it reads",
+    "response-exceeds-client-limit": "a response is longer than the client is ready to receive",
 }
 """What is not among the agreed, and why it is none of them."""
 NO_RULE_YET: Final[dict[str, str]] = {
     "zookeeper-as-bootstrap": "the port is ZooKeeper's",
     "offset-reset-on-active-group": "offsets of a group with members cannot be altered by others",
     "reassignment-stuck": "a reassignment to a broker that is down does not end",
-    "response-exceeds-client-limit": "a response is longer than the client is ready to receive",
     "topic-deleted-in-use": "a topic is deleted under its clients",
     "stale-topic-id": "a client uses the id of a topic that is there no longer",
     "group-full": "a group has as many members as it may, and leaving it gets no response",

@@ -173,12 +173,14 @@ def outcome(trial: Trial) -> Outcome:
         for case in loud(judged(trial.packets))
         if case.code != "clock-skew" or trial.kind not in MIXED  # there, runs are moved to other times
     ]
+    rivals = [(rival, any(is_hit(rival, truth) for truth in failing)) for case, _ in cases for rival in case.rivals]
     wrong = before_hit(cases, healthy=not failing)
-    named = [any(is_hit(case, truth) for case, _ in cases) for truth in failing if truth["cause_code"] != "clock-skew"]
+    causes = [case for case, _ in (*cases, *rivals)]
+    named = [any(is_hit(case, truth) for case in causes) for truth in failing if truth["cause_code"] != "clock-skew"]
     return Outcome(
         trial.kind, trial.runs[0], trial.shown,
         first=cases[0][1] if cases else not failing, named=all(named),
-        hits=tuple((case.code, case.certainty) for case, hit in cases if hit or gives_party(case, failing)),
+        hits=tuple((case.code, case.certainty) for case, hit in (*cases, *rivals) if hit or gives_party(case, failing)),
         misses=tuple((case.code, case.certainty) for case in wrong if not gives_party(case, failing)),
         sentences=tuple(f"{case.code}, {case.certainty}: {sentence(case)}" for case in wrong),
     )  # fmt: skip

@@ -57,7 +57,8 @@ def diagnose(book: Ledgers, *, over: bool = True) -> list[Case]:
     ]
     if not over:
         left = [case for case in left if case.code != "not-readable"]  # what is not there yet may come
-    return sorted(after_effects(left, clusters_of(book)), key=weight)
+    clusters = clusters_of(book)
+    return with_rivals(sorted(after_effects(left, clusters), key=weight), clusters)
 
 
 def after_effects(cases: list[Case], clusters: Mapping[str, str]) -> list[Case]:
@@ -66,7 +67,7 @@ def after_effects(cases: list[Case], clusters: Mapping[str, str]) -> list[Case]:
     found: list[Case] = []
     for case in cases:
         for cause in causes:
-            explains = cause is not case and case.code in cause.rule.explains and cause.code not in case.rule.explains
+            explains = cause.certainty != "guess" and is_explained(case, cause)
             if not (explains or accounts_for(cause, case)) or not is_during(cause, case):
                 continue
             if cause.who.group == case.who.group is not None or are_close(cause.who, case.who, clusters):
@@ -74,6 +75,42 @@ def after_effects(cases: list[Case], clusters: Mapping[str, str]) -> list[Case]:
                 break
         found.append(case)
     return found
+
+
+def is_explained(case: Case, cause: Case) -> bool:
+    """Return whether causes of the one kind are after-effects of those of the other."""
+    return cause is not case and case.code in cause.rule.explains and cause.code not in case.rule.explains
+
+
+def with_rivals(cases: list[Case], clusters: Mapping[str, str]) -> list[Case]:
+    """Return ordered cases, each with those after it that explain the same in another way.
+
+    A guess that would explain another case is its rival, and so are two causes with the same evidence, unless one is
+    certain.
+    """
+    found: list[Case] = []
+    for case in cases:
+        rivals = (at for at, one in enumerate(found) if is_rival(one, case) and is_during(one, case)
+                  and are_close(one.who, case.who, clusters))  # fmt: skip
+        at = next(rivals, None)
+        if at is None:
+            found.append(case)
+        else:
+            found[at] = replace(found[at], rivals=(*found[at].rivals, case))
+    return found
+
+
+def is_rival(one: Case, other: Case) -> bool:
+    """Return whether two causes may explain the same."""
+    if Severity.NOTE in (one.severity, other.severity) or one.code == other.code:
+        return False
+    for case, cause in ((one, other), (other, one)):
+        if cause.certainty == "guess" and is_explained(case, cause):
+            return True
+    same = set(one.evidence.exchanges) & set(other.evidence.exchanges) or (
+        set(one.evidence.packets) & set(other.evidence.packets)
+    )
+    return bool(same) and "certain" not in (one.certainty, other.certainty)
 
 
 def are_close(cause: Who, effect: Who, clusters: Mapping[str, str]) -> bool:

@@ -48,7 +48,7 @@ class Case:
 
     `since` and `until` are nanoseconds since the epoch, `count` how often it was seen. `facts` fill the rule's
     sentence and advice. `weight` orders cases of one severity: how much harm it does, 1 by default. `because` is the
-    code of the cause that this is an after-effect of, "" for none.
+    code of the cause that this is an after-effect of, "" for none. `rivals` are other explanations of what was seen.
     """
 
     rule: Rule
@@ -63,6 +63,7 @@ class Case:
     severity: Severity = Severity.ERROR
     because: str = ""
     before: Milestone | None = None
+    rivals: tuple[Case, ...] = ()
 
     @property
     def milestone(self) -> Milestone:

@@ -109,8 +109,9 @@ def advice(case: Case) -> str:
 
 
 def alternatives(case: Case) -> Sequence[str]:
-    """Return what else it might be; nothing where the case is certain."""
-    return () if case.certainty == "certain" else [filled(one, case) for one in case.rule.alternatives]
+    """Return what else it might be, with what decides between rival causes; nothing where the case is certain."""
+    rivals = [f"{one.code} ({one.certainty}): {sentence(one)} (to decide: {advice(one)})" for one in case.rivals]
+    return [*([] if case.certainty == "certain" else [filled(one, case) for one in case.rule.alternatives]), *rivals]
 
 
 def checked(book: Ledgers) -> str:

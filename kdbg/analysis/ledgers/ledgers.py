@@ -13,7 +13,7 @@ from ...protocol.findings import ATTEMPTS, Finding
 from .accounts import MOST_ERRORS, Accounts, body_of
 from .evidence import mark_of
 from .readers import flows, groups, metadata
-from .sessions import MOST_SLOW, MOST_UNANSWERED, SLOW, Slow, Unanswered
+from .sessions import MOST_SLOW, MOST_UNANSWERED, SLOW, BrokenOff, Slow, Unanswered
 
 CLOSELY, EVERY = 1024, 16
 """Exchanges of an API on a connection that are read closely, and of how many one is beyond them, where all is well."""
@@ -60,6 +60,10 @@ class Ledgers(Accounts):
             return
         key = api.key
         use = session.heard(mark, key, exchange.version, exchange.client_id, request.size if request is not None else 0)
+        if response is not None and not response.missing:
+            session.largest = max(session.largest, response.size)
+        elif response is not None:
+            session.broken_off = BrokenOff(mark, key, response.size, response.first_time)
         latency = exchange.latency
         facts = exchange.facts()
         count = flows.COUNTERS.get(key)

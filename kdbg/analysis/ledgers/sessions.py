@@ -118,6 +118,15 @@ class Unanswered(NamedTuple):
     held: int
 
 
+class BrokenOff(NamedTuple):
+    """A response of so many bytes that the capture has only a part of: first byte in nanoseconds since the epoch."""
+
+    mark: Mark
+    api_key: int
+    size: int
+    begun: int
+
+
 @dataclass(slots=True, eq=False)
 class Use:
     """How an API was used on a connection."""
@@ -136,10 +145,12 @@ class KafkaConnection:
     __slots__ = (
         "apis",
         "authenticated",
+        "broken_off",
         "client_ids",
         "exchanges",
         "findings",
         "first",
+        "largest",
         "last",
         "last_asked",
         "lifetime",
@@ -184,6 +195,10 @@ class KafkaConnection:
         self.unanswered: list[Unanswered] = []
         self.unanswered_count: int = 0
         self.unasked: Occurrences = Occurrences()
+        self.broken_off: BrokenOff | None = None
+        """The last response that the capture does not have to its end."""
+        self.largest: int = 0
+        """Bytes of the largest response that it has to its end."""
         self.slow: list[Slow] = []
         self.throttled: Occurrences = Occurrences()
         self.sampled: bool = False

@@ -14,9 +14,11 @@ from ..case import Case, rule
 from ..queries import (
     MS,
     SECOND,
+    api_name,
     by_error,
     evidence,
     extent,
+    extent_of_marks,
     group_of,
     grouped,
     is_follower,
@@ -40,6 +42,10 @@ ENDING = SECOND
 OFTEN_HELD = 2
 OFTEN_GIVEN_UP, ALIKE = 3, 0.3
 """Connections that end so, each after about the same time: once or twice the client may have ended, or moved."""
+
+
+OFTEN_BROKEN_OFF, AT_ONCE = 3, SECOND
+"""Connections that a client closes during a response, and how soon after its first byte."""
 
 
 def polls_of(book: Ledgers) -> Iterator[tuple[KafkaConnection, Polls]]:
@@ -338,3 +344,34 @@ def client_timeout_below_max_wait(book: Ledgers) -> Iterator[Case]:
             who(session, topic=topic_of(book.fetched, session)), *extent(seen, "max_wait_ms"),
             facts={"wait": slow.held, "patience": usual}, weight=2.4,
         )  # fmt: skip
+
+
+@rule(
+    "response-exceeds-client-limit",
+    "records",
+    title="response too large for its client",
+    sentence="client {client_id} closes its connection at once when broker {broker} begins a {api} response of "
+    "{size:byte}, {times}; the largest that it takes has {largest:byte}: a limit of the client is {probably}lower",
+    advice="Raise the limit of the client (librdkafka: receive.message.max.bytes), or lower fetch.max.bytes and "
+    "max.partition.fetch.bytes.",
+    document="Consumer configs: fetch.max.bytes",
+    alternatives=("the client fails on the first bytes of the response",),
+    explains={"connection-churn", "no-response"},
+)
+def response_exceeds_client_limit(book: Ledgers) -> Iterator[Case]:
+    """Look for clients that close while a response arrives that is larger than any that they took."""
+    ended = (one for one in book.sessions.values() if one.broken_off is not None and one.closed_first == "client")
+    for sessions in grouped(ended, lambda one: (one.client_id, one.peers.client[0], one.broker)).values():
+        broken = [
+            one.broken_off
+            for one in sessions
+            if one.broken_off is not None and one.path is not None
+            and one.path.closes[0].time - one.broken_off.begun < AT_ONCE
+        ]  # fmt: skip
+        largest = max(one.largest for one in sessions_of(book, sessions[0].client_id))
+        if len(broken) >= OFTEN_BROKEN_OFF and largest < min(one.size for one in broken):
+            yield response_exceeds_client_limit.case(
+                who(sessions[0], topic=topic_of(book.fetched, *sessions_of(book, sessions[0].client_id))),
+                *extent_of_marks([one.mark for one in broken]), certainty="likely", weight=2.6,
+                facts={"api": api_name(broken[0].api_key), "size": broken[0].size, "largest": largest},
+            )  # fmt: skip

@@ -41,8 +41,8 @@ def late(book: Ledgers, group: Group, member: Member) -> tuple[Certainty, tuple[
         stays = all(path.closes[0].time >= member.left.time + 200 * MS for path in paths if path.closes)
         if not member.reason and idle and stays:
             return "likely", (member.left,), last
-    if (gone := came_back(group, member)) is not None:
-        return "likely", (gone,), gone.time
+    if (gone := came_back(book, group, member)) is not None:
+        return gone[0], (gone[1],), gone[1].time
     refused = member.errors.get(REBALANCE_IN_PROGRESS)
     if refused is None or refused.count < 2:
         return None
@@ -58,14 +58,20 @@ def late(book: Ledgers, group: Group, member: Member) -> tuple[Certainty, tuple[
     return ("likely", (*refused.marks[:2], waited[0]), refused.since) if waited else None
 
 
-def came_back(group: Group, member: Member) -> Mark | None:
-    """Return where a member left by itself and its client joined again on the same connection, after a poll was due."""
+def came_back(book: Ledgers, group: Group, member: Member) -> tuple[Certainty, Mark] | None:
+    """Return where a member left by itself and its client joined again on the same connection, after a poll was due.
+
+    It is a guess where the capture begins after the first of both joins, so that nobody knows how late the poll was.
+    """
     joins = [mark for one in group.members.values() if one.client_id == member.client_id for mark in one.joined.marks]
     for left in member.lefts:
         before = [mark.end for mark in joins if mark.connection == left.connection and mark.time < left.time]
         again = any(mark.connection == left.connection and mark.time > left.time for mark in joins)
         if before and again and left.time - max(before) >= LATE_POLL * member.rebalance_timeout_ms * MS > 0:
-            return left
+            return "likely", left
+        session = book.sessions.get(left.connection)
+        if again and not before and session is not None and not session.opened:
+            return "guess", left
     return None
 
 
@@ -100,10 +106,11 @@ def max_poll_interval_exceeded(book: Ledgers) -> Iterator[Case]:
         for all in grouped(found, lambda one: one[0].client_id).values():
             member, (certainty, _, since) = all[0]
             marks = [mark for _, (_, marks, _) in all for mark in marks]
+            limits = [one.rebalance_timeout_ms for one in group.members.values() if one.client_id == member.client_id]
             yield max_poll_interval_exceeded.case(
                 who_in(group, member), since, marks[-1].end, len(all),
                 evidence(marks, "reason", "rebalance_timeout_ms"),
-                facts={"interval": member.rebalance_timeout_ms * MS}, certainty=certainty, weight=2.6,
+                facts={"interval": max(limits, default=0) * MS}, certainty=certainty, weight=2.6,
             )  # fmt: skip
 
 

@@ -330,7 +330,8 @@ def unanswered_requests(book: Ledgers) -> Iterator[UnansweredRequest]:
         for one in session.unanswered:
             closed = session.path.closes[0].time if session.path is not None and session.path.closes else 0
             waited = (closed or book.last_time) - one.mark.time
-            least = {"broker": 0, "client": GIVEN_UP + one.held, "": PATIENCE + one.held}[session.closed_first]
+            held = max(other.held for other in session.unanswered if other.mark.time <= one.mark.time)  # in order
+            least = {"broker": 0, "client": GIVEN_UP + held, "": PATIENCE + held}[session.closed_first]
             if one.missing or one.api_key < 0 or session.refused is not None or waited < least:
                 continue
             if clients.asking(session, one.api_key).answered <= one.mark.time:

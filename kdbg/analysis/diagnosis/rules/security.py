@@ -20,7 +20,8 @@ NEARLY_EXPIRED = 0.9
 
 def stopped_short(session: KafkaConnection) -> bool:
     """Return whether a broker closed the connection at the first request other than ApiVersions, without an answer."""
-    if not session.opened or session.closed_first != "broker" or not session.unanswered:
+    begun = session.opened or API_VERSIONS in session.apis  # which comes first, if it comes
+    if not begun or session.closed_first != "broker" or not session.unanswered:
         return False
     if session.apis.keys() & {SASL_HANDSHAKE, SASL_AUTHENTICATE}:
         return False

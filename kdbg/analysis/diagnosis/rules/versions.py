@@ -36,10 +36,21 @@ def refused(book: Ledgers, session: KafkaConnection) -> tuple[Unanswered, tuple[
         offered = offers(book, session, asked.api_key)
         if offered is not None and not offered[0] <= asked.version <= offered[1] and asked.api_key != API_VERSIONS:
             return asked, offered, "certain"
-        alone = session.exchanges == session.unanswered_count and not session.offered and session.mechanism is None
-        if alone and asked.version < OLDEST.get(asked.api_key, 0):
+        if session.offered or session.mechanism is not None or asked.version >= OLDEST.get(asked.api_key, 0):
+            continue
+        if session.exchanges == session.unanswered_count or not is_answered(book, session, asked):
             return asked, offered, "likely"
     return None
+
+
+def is_answered(book: Ledgers, session: KafkaConnection, asked: Unanswered) -> bool:
+    """Return whether a broker answers an API in a version that is as old, on any connection."""
+    answered = (
+        one.used(asked.api_key)
+        for one in book.sessions.values()
+        if one.broker == session.broker and all(other.api_key != asked.api_key for other in one.unanswered)
+    )
+    return any(min(use.versions, default=1 << 15) < OLDEST[asked.api_key] for use in answered)
 
 
 def version_facts(session: KafkaConnection, key: int, version: int, offered: tuple[int, int] | None) -> dict[str, Any]:

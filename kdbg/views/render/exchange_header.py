@@ -105,21 +105,25 @@ class Headings:
 
     def half(self, half: CapturedMessage | None, exchange: Exchange, name: str) -> bytes:
         """Return the heading of one half: size, time and packets, or why there is no such half."""
-        if half is None:
-            style = "note" if name != "response" or exchange.answered else "dim"
-            return encode(f"{self.bold}{name}{self.plain}  {self.look.paint(style, why_missing(exchange, name))}")
+        if half is None or (exchange.lines and not half.data):
+            return self._without_bytes(half, exchange, name)
         first, last, time = half.first_packet, half.last_packet, half.first_time
-        if exchange.lines and not half.data:  # only a log tells of it, and perhaps neither its size nor its time
-            said = [count(half.size, "byte")] if half.size else []
-            if time != UNTIMED:
-                when, zone = _moment(time // SECOND, self.look.local)
-                said.append(f"{when.decode()}.{time // 1000 % 1_000_000:06d}{zone.decode()}")
-            return encode(f"{self.bold}{name}{self.plain}" + "".join(f"  {self.dim}{one}{self.undim}" for one in said))
         packets = b""
         if first:
             packets = b"  packet %d" % first if first == last else b"  packets %d\xe2\x80\x93%d" % (first, last)
         when, zone = _moment(time // SECOND, self.look.local)
         return self.halves[name] % (_sizes[half.size], when, time // 1000 % 1_000_000, zone, packets)
+
+    def _without_bytes(self, half: CapturedMessage | None, exchange: Exchange, name: str) -> bytes:
+        """Return the heading of a half that is not there, or that only a log tells of, perhaps without size or time."""
+        if half is None:
+            style = "note" if name != "response" or exchange.answered else "dim"
+            return encode(f"{self.bold}{name}{self.plain}  {self.look.paint(style, why_missing(exchange, name))}")
+        said = [count(half.size, "byte")] if half.size else []
+        if half.first_time != UNTIMED:
+            when, zone = _moment(half.first_time // SECOND, self.look.local)
+            said.append(f"{when.decode()}.{half.first_time // 1000 % 1_000_000:06d}{zone.decode()}")
+        return encode(f"{self.bold}{name}{self.plain}" + "".join(f"  {self.dim}{one}{self.undim}" for one in said))
 
 
 def why_missing(exchange: Exchange, name: str) -> str:

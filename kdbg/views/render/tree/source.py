@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from ....exchanges.messages.exchange import CapturedMessage, Exchange
 from ....exchanges.messages.message import Message
 from ....protocol.wire import Api
-from ....protocol.wire.language import DIRECTIONS, Direction
+from ....protocol.wire.language import Direction
 from ....protocol.wire.nodes import WireArray, WireStruct, children, contains
 from ....protocol.wire.nodes.leaves import Node, Sized
 from ....protocol.wire.readings.batches import Batches
@@ -305,7 +305,8 @@ class TreeView:
 
     def __call__(self, exchange: Exchange) -> bytes:
         out = [self.headings.title(exchange), *[encode(f"\n  {line}") for line in remarks(exchange, self.look)]]
-        for half, name, guide in zip((exchange.request, exchange.response), DIRECTIONS, self.guides, strict=True):
+        halves = (exchange.request, "request", self.guides[0]), (exchange.response, "response", self.guides[1])
+        for half, name, guide in halves:
             out += guide, self.headings.half(half, exchange, name), b"\n"
             if half is not None:
                 self.half(half, out)
@@ -326,8 +327,9 @@ class TreeView:
             except UNREADABLE:
                 del out[before:]
             else:
-                below = self.below(half.direction)
-                out += [encode(f"{below}{finding_line(finding, self.look)}\n") for finding in findings]
+                if findings:
+                    below = self.below(half.direction)
+                    out += [encode(f"{below}{finding_line(finding, self.look)}\n") for finding in findings]
                 return
         message, below = half.message(), self.below(half.direction)
         if message is None:

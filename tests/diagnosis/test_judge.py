@@ -89,4 +89,4 @@ def test_what_decides_between_rivals_is_said() -> None:
     shown = case(RULES["never-commits"], 0, 1, certainty="likely", facts={"offset": 0}, rivals=(rival,))
     said = alternatives(shown)[-1]
     assert said.startswith("proxy-without-backend (guess): address b:1 closed 1 connection")
-    assert "(to decide: Check that" in said
+    assert ". To decide: Check that" in said

@@ -109,9 +109,14 @@ def advice(case: Case) -> str:
 
 
 def alternatives(case: Case) -> Sequence[str]:
-    """Return what else it might be, with what decides between rival causes; nothing where the case is certain."""
-    rivals = [f"{one.code} ({one.certainty}): {sentence(one)} (to decide: {advice(one)})" for one in case.rivals]
-    return [*([] if case.certainty == "certain" else [filled(one, case) for one in case.rule.alternatives]), *rivals]
+    """Return what else it might be, rival causes last; of others nothing where the case is certain."""
+    others = () if case.certainty == "certain" else case.rule.alternatives
+    return [*(filled(one, case) for one in others), *rivals(case)]
+
+
+def rivals(case: Case) -> Sequence[str]:
+    """Return the causes that may explain the same, each with what decides between it and the case."""
+    return [f"{one.code} ({one.certainty}): {sentence(one)}. To decide: {advice(one)}" for one in case.rivals]
 
 
 def checked(book: Ledgers) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from ...analysis.diagnosis.text import advice, alternatives, case_object, checked, rule_object, sentence
+from ...analysis.diagnosis.text import advice, alternatives, case_object, checked, rivals, rule_object, sentence
 from ...analysis.diagnosis.trials import certainty
 from ...protocol.findings import Severity, amounts
 from .columns import aligned, beside
@@ -60,8 +60,10 @@ class CaseView:
         yield from self._text("fix", advice(case), "good")
         if shown := evidence_text(case, self.file):
             yield from self._text("evidence", shown, "name", whole=True)
-        if others := alternatives(case):
+        if others := [one for one in alternatives(case) if one not in rivals(case)]:
             yield from self._text("alternatively", "; ".join(others), "dim")
+        for one in rivals(case):
+            yield from self._text("or", one, "dim")
         yield from self._text("milestone", case.milestone, "dim")
         yield from self._text("see", case.rule.document, "dim")
         yield "\n"

@@ -108,6 +108,12 @@ class Buffer(NamedTuple):
     long: list[tuple[int, int]]
 
 
+def opened(buffers: list[Buffer], path: bytes, data: bytes) -> Buffer:
+    """Return a new buffer of decompressed bytes, added to the others."""
+    buffers.append(Buffer(data, path.decode(), [], [], [], []))
+    return buffers[-1]
+
+
 class Lines:
     """Writes rows as lines; those of rows with the same names and types have one template, filled at once."""
 

@@ -30,7 +30,7 @@ from .. import values
 from ..text_source import TextSource
 from .annotations import LEFT_OVER, size_text
 from .grid import HUGE
-from .rows import NOTED, Buffer, Texts
+from .rows import NOTED, Buffer, Texts, opened
 
 NUMBER_OF_TAGS = Length(Fixed("TAGGED_FIELDS", "B"), 0)
 
@@ -122,23 +122,21 @@ class Rows(TextSource):
         held, self.held = self.held, []
         if not held:
             return
-        path, size = f"{self.path} + " if self.path else "", self.texts.grid.per_line
-        rows, names, types = "", "", ""
-        for at, (start, end, cell, name, meaning, type) in enumerate(held):
-            first = later(start, size)
+        path, size, rows, names = f"{self.path} + " if self.path else "", self.texts.grid.per_line, "", ""
+        for at, (start, end, cell, name, meaning, _) in enumerate(held):
+            first = stop = later(start, size)
             if isinstance(end, str):
                 self.line(depth, f"if {end} > {first}: long.append((len(rows) + {3 * at}, {end}))")
                 stop = f"{end} if {end} <= {first} else {first}"
-            elif end > size:
-                self.line(depth, f"long.append((len(rows) + {3 * at}, {later(start, end)}))")
-                stop = first
-            else:
+            elif end <= size:
                 stop = later(start, end)
+            else:
+                self.line(depth, f"long.append((len(rows) + {3 * at}, {later(start, end)}))")
             rows += f"{start}, {cell or f'cells[data[{start}:{stop}]]'}, {meaning}, "
             names += f"{path}{name}, "
-            types += f"{type}, "
-        for kind, added in (("rows", rows), ("names", names), ("types", types)):
-            self.line(depth, f"{kind} += ({added})")
+        self.line(depth, f"rows += ({rows})")
+        self.line(depth, f"names += ({names})")
+        self.line(depth, f"types += ({''.join(f'{type}, ' for *_, type in held)})")
 
     # Paths
 
@@ -334,12 +332,6 @@ class Dumped(Rows):
 
 
 GatherSet: TypeAlias = Callable[[bytes, int, int, bytes, list[Buffer], "list[Odd] | None"], None]
-
-
-def opened(buffers: list[Buffer], path: bytes, data: bytes) -> Buffer:
-    """Return a new buffer of decompressed bytes, added to the others."""
-    buffers.append(Buffer(data, path.decode(), [], [], [], []))
-    return buffers[-1]
 
 
 class RecordRows(Rows, Batches):

@@ -9,7 +9,7 @@ What stands in front of a line inside an item depends on the branches above it, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
 from ....protocol.wire.nodes import Fixed, Node, RemainingBytes, Sized, UuidNode, Varint, WireArray
@@ -25,8 +25,8 @@ HEAD, BELOW = 0, 1
 """What stands in front of the first line of an item, and of the others."""
 DrawSet: TypeAlias = Callable[[bytes, bytes, int, int, list[bytes], "list[Odd] | None"], None]
 
-LONGEST = 1 << 14
-"""Bytes of a template that is remembered."""
+LONGEST, MOST = 1 << 14, 256
+"""Bytes of a template that is remembered, and branches whose prefixes are."""
 PLAIN = bytes(range(0x20, 0x7F)).replace(b"\\", b"")
 """What stands in quotes as it is."""
 
@@ -40,6 +40,11 @@ def behind(held: list[tuple[bytes, str]], names: list[str], prefixes: tuple[byte
     """Return the template of a block, given its parts, and the names of the variables of prefixes with their values."""
     texts = dict(zip(names, prefixes, strict=True))
     return b"".join([texts[value].replace(b"%", b"%%") if value in texts else part for part, value in held])
+
+
+def prefixed(pairs: list[tuple[bytes, ...]], prefix: bytes) -> list[tuple[bytes, ...]]:
+    """Return pairs of texts behind a prefix."""
+    return [tuple(prefix + text for text in pair) for pair in pairs]
 
 
 class Texts(ValueTexts):
@@ -153,9 +158,10 @@ class Lines(TextSource):
 
     def items(self, depth: int) -> str:
         """Write what keeps the prefixes of items below the line at hand; return the variable: of any, of the last."""
-        name = self.fresh("P")
-        pairs = (", ".join(map(self.front, guides)) for guides in self.tree.guides)
-        self.line(depth, f"{name} = {', '.join(f'({pair})' for pair in pairs)}")
+        name, (variable, more) = self.fresh("P"), self.prefixes[BELOW]
+        pairs = [tuple((more + self.below + guide).encode() for guide in guides) for guides in self.tree.guides]
+        known = self.named("prefixes", lru_cache(MOST)(partial(prefixed, pairs)))  # each branch has one object: see `T`
+        self.line(depth, f"{name} = {known}({variable or repr(b'')})")
         return name
 
     def enter(self, items: str, last: str, depth: int) -> None:

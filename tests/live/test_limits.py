@@ -21,10 +21,10 @@ from ..cli.calls import CAPTURES
 from .proxies import PATIENCE, asked, broker, files, frame, read_frame, running
 
 FILES, CLIENTS = 96, 120
-MEMORY, LARGE, MANY = 128 << 20, 4 << 20, 60
-"""What kdbg may take, and what clients send: each less than a fault may hold of one, together 240 MiB."""
-BESIDE = 32 << 20
-"""What the buffers of sockets and of the allocator take beside that while the machine is busy."""
+MEMORY, LARGE, MANY = 128 << 20, 4 << 20, 100
+"""What kdbg may take, and what clients send: each less than a fault may hold of one, together 400 MiB."""
+BESIDE = 72 << 20
+"""What buffers of sockets and of the allocator take beside that on a busy machine: up to 68 MiB were seen."""
 
 
 def echo(sock: socket.socket) -> None:

@@ -61,7 +61,7 @@ def late(book: Ledgers, group: Group, member: Member) -> tuple[Certainty, tuple[
 def came_back(book: Ledgers, group: Group, member: Member) -> tuple[Certainty, Mark] | None:
     """Return where a member left by itself and its client joined again on the same connection, after a poll was due.
 
-    It is a guess where the capture begins after the first of both joins, so that nobody knows how late the poll was.
+    It is a guess where the capture begins after the first of both joins, so that the delay is unknown.
     """
     joins = [mark for one in group.members.values() if one.client_id == member.client_id for mark in one.joined.marks]
     for left in member.lefts:

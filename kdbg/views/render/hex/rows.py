@@ -125,7 +125,7 @@ class Lines:
         self.numbers: dict[str, Memo[bytes]] = {code: self._of_numbers(Struct(f">{code}")) for code in "bBhHiIqQ"}
         """The same for numbers, by their letter in `struct`."""
         self._places = Memo(encoded("%04x".__mod__)), Memo(encoded(lambda place: f"{place + SIZE:04x}"))
-        """Places in decompressed bytes, and in a message behind its size."""
+        """Offsets in decompressed bytes, and in a message after its size."""
         self._rests: Memo[bytes] = Memo(lambda rest: bytes(grid.rest(*rest)), most=MOST)
         """The lines below the first one of short values, by place and bytes."""
         self._templates: Callable[..., list[bytes]] = lru_cache(MOST_TEMPLATES)(templates)

@@ -43,7 +43,7 @@ def behind(held: list[tuple[bytes, str]], names: list[str], prefixes: tuple[byte
 
 
 def prefixed(pairs: list[tuple[bytes, ...]], prefix: bytes) -> list[tuple[bytes, ...]]:
-    """Return pairs of texts behind a prefix."""
+    """Return pairs of texts, each after a prefix."""
     return [tuple(prefix + text for text in pair) for pair in pairs]
 
 
@@ -150,10 +150,10 @@ class Lines(TextSource):
 
     # Items
 
-    def front(self, guide: str = "") -> str:
-        """Return the expression of what stands in front of lines below the one at hand, and a guide after it."""
+    def front(self) -> str:
+        """Return the expression of what stands in front of lines below the one at hand."""
         variable, more = self.prefixes[BELOW]
-        text = repr((more + self.below + guide).encode())
+        text = repr((more + self.below).encode())
         return f"{variable} + {text}" if variable else text
 
     def items(self, depth: int) -> str:

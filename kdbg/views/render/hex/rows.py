@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from binascii import hexlify
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from struct import Struct
 from typing import Any, NamedTuple
 
@@ -97,20 +97,20 @@ class Buffer(NamedTuple):
     """The rows of a message, or of bytes that were decompressed out of it: those have a name.
 
     `rows` has three values for each, one after the other: where it begins in `data`, its first line's bytes as a cell,
-    and its meaning; `names` and `types` have one. `long` are the rows of several lines: index in `rows`, end in `data`.
+    and its meaning. `shapes` has three for some rows together, in the same order: the path before their names, the
+    names, and the types. `long` are the rows of several lines: index in `rows`, end in `data`.
     """
 
     data: bytes
     name: str
     rows: list[Any]
-    names: list[bytes]
-    types: list[bytes]
+    shapes: list[Any]
     long: list[tuple[int, int]]
 
 
 def opened(buffers: list[Buffer], path: bytes, data: bytes) -> Buffer:
     """Return a new buffer of decompressed bytes, added to the others."""
-    buffers.append(Buffer(data, path.decode(), [], [], [], []))
+    buffers.append(Buffer(data, path.decode(), [], [], []))
     return buffers[-1]
 
 
@@ -137,11 +137,11 @@ class Lines:
     def buffer_of(self, data: bytes) -> Buffer:
         """Return the buffer of a message, with the row of its size."""
         size = len(data)
-        return Buffer(data, "", [-SIZE, self.numbers["i"][size], b"%d" % size], [b"size"], [b"INT32"], [])
+        return Buffer(data, "", [-SIZE, self.numbers["i"][size], b"%d" % size], [b"", (b"size",), (b"INT32",)], [])
 
     def of(self, buffer: Buffer) -> Iterator[bytes]:
         """Yield the lines of a buffer's rows, in pieces."""
-        data, values, names, types, starts = buffer.data, buffer.rows, buffer.names, buffer.types, buffer.rows[::3]
+        data, values, shapes, starts = buffer.data, buffer.rows, buffer.shapes, buffer.rows[::3]
         if buffer.name:
             yield f"\n{heading(self.grid.look, buffer.name, len(data))}\n".encode()
         values[::3] = map(self._places[not buffer.name].__getitem__, starts)
@@ -158,12 +158,14 @@ class Lines:
                 for meaning, length in zip(meanings, lengths, strict=True)
             ]
         if self.grid.room >= NOTED:
+            names, types = named_and_typed(shapes)
             named = widest([*map(len, names)], WIDEST_NAME)
             left = (self.grid.left(len(name), named, length, wide) for name, length in zip(names, lengths, strict=True))
             pairs = zip(types, left, strict=True)
-            types = [type if len(type) <= room else type.partition(b":")[0] for type, room in pairs]
-        made = self._templates if len(names) <= FEW_ROWS else templates
-        *before, last = made((*names,), (*types,), wide, tuple(at for at, _ in buffer.long))
+            fitting = tuple([type if len(type) <= room else type.partition(b":")[0] for type, room in pairs])
+            shapes = [b"", (*names,), fitting]
+        made = self._templates if len(starts) <= FEW_ROWS else templates
+        *before, last = made((*shapes,), wide, tuple([at for at, _ in buffer.long]))
         done = 0
         for template, (at, stop) in zip(before, buffer.long, strict=True):
             yield template % (*values[done : at + 3],)
@@ -177,11 +179,18 @@ class Lines:
         yield last % (*values[done:],)
 
 
-def templates(names: tuple[bytes, ...], types: tuple[bytes, ...], wide: int, long: tuple[int, ...]) -> list[bytes]:
+def named_and_typed(shapes: Sequence[Any]) -> tuple[list[bytes], list[bytes]]:
+    """Return the name and the type of each row."""
+    names = [path + name for path, names in zip(shapes[::3], shapes[1::3], strict=True) for name in names]
+    return names, [*chain.from_iterable(shapes[2::3])]
+
+
+def templates(shapes: tuple[Any, ...], wide: int, long: tuple[int, ...]) -> list[bytes]:
     """Return the templates of lines, one up to each row of several lines, and one up to the end.
 
     Of each row its place, its cell and its meaning, in so many columns, are to fill in.
     """
+    names, types = named_and_typed(shapes)
     named = widest([*map(len, names)], WIDEST_NAME)
     rows = zip(names, types, strict=True)
     lines = [b"%%b  %%b  %-*b  %%-%db  %b\n" % (named, name, wide, type) for name, type in rows]

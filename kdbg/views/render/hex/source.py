@@ -39,7 +39,7 @@ Dumping: TypeAlias = Callable[[bytes, Topics, "list[Odd] | None"], Iterator[byte
 """Returns the lines of a message in pieces, given its bytes; notes what is odd and yet readable."""
 
 
-LISTS = "_, _, rows, names, types, long"
+LISTS = "_, _, rows, shapes, long"
 """What a buffer holds, in generated source."""
 
 
@@ -122,8 +122,8 @@ class Rows(TextSource):
         held, self.held = self.held, []
         if not held:
             return
-        path, size, rows, names = f"{self.path} + " if self.path else "", self.texts.grid.per_line, "", ""
-        for at, (start, end, cell, name, meaning, _) in enumerate(held):
+        size, rows = self.texts.grid.per_line, ""
+        for at, (start, end, cell, _, meaning, _) in enumerate(held):
             first = stop = later(start, size)
             if isinstance(end, str):
                 self.line(depth, f"if {end} > {first}: long.append((len(rows) + {3 * at}, {end}))")
@@ -133,10 +133,9 @@ class Rows(TextSource):
             else:
                 self.line(depth, f"long.append((len(rows) + {3 * at}, {later(start, end)}))")
             rows += f"{start}, {cell or f'cells[data[{start}:{stop}]]'}, {meaning}, "
-            names += f"{path}{name}, "
+        names, types = (",".join([row[at] for row in held]) for at in (3, 5))
         self.line(depth, f"rows += ({rows})")
-        self.line(depth, f"names += ({names})")
-        self.line(depth, f"types += ({''.join(f'{type}, ' for *_, type in held)})")
+        self.line(depth, f"shapes += ({self.path or b''}, ({names},), ({types},))")
 
     # Paths
 

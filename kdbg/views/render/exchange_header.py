@@ -6,7 +6,6 @@ Where logs, or captures of several places, tell of the exchange too, a line says
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from ...exchanges.messages.capture_points import UNNUMBERED, Bounds, Split
@@ -27,13 +26,6 @@ if TYPE_CHECKING:
 
 _sizes = Memo(lambda size: f"{size:,}".encode())
 _latencies: Memo[bytes] = Memo(lambda between: b"" if between is None else f" · {latency(between)}".encode())
-
-
-@lru_cache(1 << 12)
-def _moment(second: int, local: bool) -> tuple[bytes, bytes]:
-    """Return seconds since 1970 as date and time of day, and the name of the zone after a space."""
-    clock = Clock(local=local)
-    return f"{clock.at(second):%Y-%m-%d %H:%M:%S}".encode(), f" {clock.zone(second)}".encode()
 
 
 def remarks(exchange: Exchange, look: Look) -> list[str]:
@@ -62,17 +54,23 @@ def remarks(exchange: Exchange, look: Look) -> list[str]:
 class Headings:
     """Writes the heading of an exchange and the lines of its halves: one per output, which looks styles up once.
 
-    What is the same in many is a template, made once: of titles by their kind, of halves by their direction.
+    What is the same in many is a template, made once: of titles by their kind, of halves by their direction. `request`
+    and `response` stand in front of the lines of halves.
     """
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, look: Look, *, request: str, response: str) -> None:
         self.bold: str = look.on("heading")
         self.plain: str = look.off("heading")
         self.dim: str = look.on("dim")
         self.undim: str = look.off("dim")
         self.look = look
-        said = f"  {self.dim}%b bytes  %b.%06d%b%b{self.undim}"
-        self.halves: dict[str, bytes] = {name: encode(f"{self.bold}{name}{self.plain}{said}") for name in DIRECTIONS}
+        self.names: dict[str, str] = {
+            name: f"{guide}{self.bold}{name}{self.plain}"
+            for name, guide in zip(DIRECTIONS, (request, response), strict=True)
+        }
+        said = f"  {self.dim}%b bytes  %b.%06d%b%b{self.undim}\n"
+        self.halves: dict[str, bytes] = {name: encode(f"{line}{said}") for name, line in self.names.items()}
+        self._seconds: Memo[tuple[bytes, bytes]] = Memo(self._second)
         self._titles: Memo[bytes] = Memo(lambda kind: self._title(*kind))
 
     def title(self, exchange: Exchange) -> bytes:
@@ -104,26 +102,31 @@ class Headings:
         return encode(f"{self.bold}#%d {words}%b\n{self.dim}{who}{self.undim}")
 
     def half(self, half: CapturedMessage | None, exchange: Exchange, name: str) -> bytes:
-        """Return the heading of one half: size, time and packets, or why there is no such half."""
+        """Return the line above one half: size, time and packets, or why there is no such half."""
         if half is None or (exchange.lines and not half.data):
-            return self._without_bytes(half, exchange, name)
+            return encode(f"{self.names[name]}{self._without_bytes(half, exchange, name)}\n")
         first, last, time = half.first_packet, half.last_packet, half.first_time
         packets = b""
         if first:
             packets = b"  packet %d" % first if first == last else b"  packets %d\xe2\x80\x93%d" % (first, last)
-        when, zone = _moment(time // SECOND, self.look.local)
+        when, zone = self._seconds[time // SECOND]
         return self.halves[name] % (_sizes[half.size], when, time // 1000 % 1_000_000, zone, packets)
 
-    def _without_bytes(self, half: CapturedMessage | None, exchange: Exchange, name: str) -> bytes:
-        """Return the heading of a half that is not there, or that only a log tells of, perhaps without size or time."""
+    def _without_bytes(self, half: CapturedMessage | None, exchange: Exchange, name: str) -> str:
+        """Return what is said of a half that is not there, or that only a log tells of, perhaps without size or time."""
         if half is None:
             style = "note" if name != "response" or exchange.answered else "dim"
-            return encode(f"{self.bold}{name}{self.plain}  {self.look.paint(style, why_missing(exchange, name))}")
+            return f"  {self.look.paint(style, why_missing(exchange, name))}"
         said = [count(half.size, "byte")] if half.size else []
         if half.first_time != UNTIMED:
-            when, zone = _moment(half.first_time // SECOND, self.look.local)
+            when, zone = self._seconds[half.first_time // SECOND]
             said.append(f"{when.decode()}.{half.first_time // 1000 % 1_000_000:06d}{zone.decode()}")
-        return encode(f"{self.bold}{name}{self.plain}" + "".join(f"  {self.dim}{one}{self.undim}" for one in said))
+        return "".join(f"  {self.dim}{one}{self.undim}" for one in said)
+
+    def _second(self, second: int) -> tuple[bytes, bytes]:
+        """Return seconds since 1970 as date and time of day, and the name of the zone after a space."""
+        clock = Clock(local=self.look.local)
+        return f"{clock.at(second):%Y-%m-%d %H:%M:%S}".encode(), f" {clock.zone(second)}".encode()
 
 
 def why_missing(exchange: Exchange, name: str) -> str:

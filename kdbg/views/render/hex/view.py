@@ -33,7 +33,7 @@ class HexView:
 
     def __init__(self, look: Look, topics: Topics) -> None:
         self.look, self.topics = look, topics
-        self.headings: Headings = Headings(look)
+        self.headings: Headings = Headings(look, request="\n", response="\n")
         self.texts: Texts = Texts(look, topics)
         self.dumping: Callable[[Api, int, Direction], Dumping | None] = cache(self.compiled)
 
@@ -46,7 +46,7 @@ class HexView:
         above += [encode(f"  {line}\n") for line in remarks(exchange, self.look)]
         parts: list[Iterable[bytes]] = [above]
         for half, name in ((exchange.request, "request"), (exchange.response, "response")):
-            parts.append([b"\n%b\n" % self.headings.half(half, exchange, name)])
+            parts.append([self.headings.half(half, exchange, name)])
             if half is not None and exchange.lines and not half.data:
                 parts.append([encode(f"{self.look.paint('dim', NO_BYTES)}\n")])
             elif half is not None:

@@ -299,17 +299,18 @@ class TreeView:
         self.look = look
         self.tree: Tree = Tree(look, topics)
         self.texts: Texts = Texts(self.tree)
-        self.headings: Headings = Headings(look)
-        self.guides: tuple[bytes, bytes] = encode(f"\n{self.tree.mid}"), encode(self.tree.last)
+        self.headings: Headings = Headings(look, request=f"\n{self.tree.mid}", response=self.tree.last)
         self.drawing: Callable[[Api, int, Direction], Drawing | None] = cache(self.compiled)
 
     def __call__(self, exchange: Exchange) -> bytes:
+        heading, request, response = self.headings.half, exchange.request, exchange.response
         out = [self.headings.title(exchange), *[encode(f"\n  {line}") for line in remarks(exchange, self.look)]]
-        halves = (exchange.request, "request", self.guides[0]), (exchange.response, "response", self.guides[1])
-        for half, name, guide in halves:
-            out += guide, self.headings.half(half, exchange, name), b"\n"
-            if half is not None:
-                self.half(half, out)
+        out.append(heading(request, exchange, "request"))
+        if request is not None:
+            self.half(request, out)
+        out.append(heading(response, exchange, "response"))
+        if response is not None:
+            self.half(response, out)
         out.append(b"\n")
         return b"".join(out)
 

@@ -5,7 +5,8 @@ Where logs, or captures of several places, tell of the exchange too, a line says
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from ...exchanges.messages.capture_points import UNNUMBERED, Bounds, Split
@@ -70,7 +71,7 @@ class Headings:
         }
         said = f"  {self.dim}%b bytes  %b.%06d%b%b{self.undim}\n"
         self.halves: dict[str, bytes] = {name: encode(f"{line}{said}") for name, line in self.names.items()}
-        self._seconds: Memo[tuple[bytes, bytes]] = Memo(self._second)
+        self._second: Callable[[int], tuple[bytes, bytes]] = lru_cache(1 << 12)(self._moment)
         self._titles: Memo[bytes] = Memo(lambda kind: self._title(*kind))
 
     def title(self, exchange: Exchange) -> bytes:
@@ -109,21 +110,21 @@ class Headings:
         packets = b""
         if first:
             packets = b"  packet %d" % first if first == last else b"  packets %d\xe2\x80\x93%d" % (first, last)
-        when, zone = self._seconds[time // SECOND]
+        when, zone = self._second(time // SECOND)
         return self.halves[name] % (_sizes[half.size], when, time // 1000 % 1_000_000, zone, packets)
 
     def _without_bytes(self, half: CapturedMessage | None, exchange: Exchange, name: str) -> str:
-        """Return what is said of a half that is not there, or that only a log tells of, perhaps without size or time."""
+        """Return what is said of a half that is not there, or only in a log, perhaps without size or time."""
         if half is None:
             style = "note" if name != "response" or exchange.answered else "dim"
             return f"  {self.look.paint(style, why_missing(exchange, name))}"
         said = [count(half.size, "byte")] if half.size else []
         if half.first_time != UNTIMED:
-            when, zone = self._seconds[half.first_time // SECOND]
+            when, zone = self._second(half.first_time // SECOND)
             said.append(f"{when.decode()}.{half.first_time // 1000 % 1_000_000:06d}{zone.decode()}")
         return "".join(f"  {self.dim}{one}{self.undim}" for one in said)
 
-    def _second(self, second: int) -> tuple[bytes, bytes]:
+    def _moment(self, second: int) -> tuple[bytes, bytes]:
         """Return seconds since 1970 as date and time of day, and the name of the zone after a space."""
         clock = Clock(local=self.look.local)
         return f"{clock.at(second):%Y-%m-%d %H:%M:%S}".encode(), f" {clock.zone(second)}".encode()

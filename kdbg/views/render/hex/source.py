@@ -133,9 +133,10 @@ class Rows(TextSource):
             else:
                 self.line(depth, f"long.append((len(rows) + {3 * at}, {later(start, end)}))")
             rows += f"{start}, {cell or f'cells[data[{start}:{stop}]]'}, {meaning}, "
-        names, types = (",".join([row[at] for row in held]) for at in (3, 5))
+        names = "".join(f"{name}, " for *_, name, _, _ in held)
+        types = "".join(f"{type}, " for *_, type in held)
         self.line(depth, f"rows += ({rows})")
-        self.line(depth, f"shapes += ({self.path or b''}, ({names},), ({types},))")
+        self.line(depth, f"shapes += ({self.path or repr(b'')}, ({names}), ({types}))")
 
     # Paths
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -71,6 +72,7 @@ class Accounts:
         self.sessions: Bounded[int, KafkaConnection] = Bounded(MOST_SESSIONS)
         self._by_packet: dict[int, KafkaConnection] = {}
         self._by_client: dict[str, list[KafkaConnection]] = {}
+        self._writes: dict[tuple[str, str], list[PartitionWrites]] = {}
         self._counted: tuple[int, int] = -1, -1
         self.failures: Bounded[tuple[int, int, str, int], Failure] = Bounded(MOST_ERRORS)
         self.clusters: Clusters = Clusters()
@@ -95,12 +97,24 @@ class Accounts:
 
     def sessions_of(self, client_id: str) -> list[KafkaConnection]:
         """Return the connections of a client, by its id."""
-        counted = self.exchanges, len(self.sessions)
-        if self._counted != counted:
-            self._counted, self._by_client = counted, {}
-            for session in self.sessions.values():
-                self._by_client.setdefault(session.client_id, []).append(session)
+        self._order()
         return self._by_client.get(client_id, [])
+
+    def writes_by_client(self) -> Mapping[tuple[str, str], Sequence[PartitionWrites]]:
+        """Return what clients write to topics, by the client's id and the topic, on all their connections."""
+        self._order()
+        return self._writes
+
+    def _order(self) -> None:
+        """Put connections, and what was written, in order by client; once for what was taken by now."""
+        counted = self.exchanges, len(self.sessions)
+        if self._counted == counted:
+            return
+        self._counted, self._by_client, self._writes = counted, {}, {}
+        for session in self.sessions.values():
+            self._by_client.setdefault(session.client_id, []).append(session)
+        for (number, topic, _), written in self.written.items():
+            self._writes.setdefault((self.sessions[number].client_id, topic), []).append(written)
 
     def topic(self, name: Any, topic_id: Any = None) -> str:
         """Return a topic's name, by its id where only that is told; the id itself where nobody told its name."""

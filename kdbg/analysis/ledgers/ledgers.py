@@ -81,7 +81,8 @@ class Ledgers(Accounts):
             session.sampled = True
             count(self, session, mark, facts)
             return
-        request_body, response_body = body_of(request, shallow=True), body_of(response, shallow=True)
+        records_wanted = key == flows.PRODUCE and use.seen.count <= flows.OPENED
+        request_body, response_body = body_of(request, shallow=not records_wanted), body_of(response, shallow=True)
         if not exchange.is_sound(shallow=True):
             findings = exchange.all_findings(shallow=True)
             for finding in findings:

@@ -212,7 +212,8 @@ class KafkaConnection:
     @property
     def client_id(self) -> str:
         """The name that the client gives itself most often; "" where it gives none."""
-        return max(self.client_ids, key=self.client_ids.__getitem__, default="")
+        ids = self.client_ids
+        return max(ids, key=ids.__getitem__) if len(ids) > 1 else next(iter(ids), "")
 
     @property
     def client_side(self) -> Side:

@@ -168,14 +168,6 @@ def on_the_way(book: Ledgers, client: str, seen: Occurrences) -> int:
     return (path.established - path.answered) * seen.count
 
 
-def writes_by_client(book: Ledgers) -> dict[tuple[str, str], list[PartitionWrites]]:
-    """Return what clients write to topics, on all their connections."""
-    found: dict[tuple[str, str], list[PartitionWrites]] = {}
-    for (number, topic, _), written in book.written.items():
-        found.setdefault((book.sessions[number].client_id, topic), []).append(written)
-    return found
-
-
 @rule(
     "unbatched-producer",
     "records",
@@ -189,11 +181,13 @@ def writes_by_client(book: Ledgers) -> dict[tuple[str, str], list[PartitionWrite
 )
 def unbatched_producer(book: Ledgers) -> Iterator[Case]:
     """Look for clients that write many batches of one record at a high rate."""
-    for (client, topic), all in writes_by_client(book).items():
-        batches, singles = sum(one.batches for one in all), sum(one.singles for one in all)
+    for (client, topic), all in book.writes_by_client().items():
+        batches, singles = sum([one.batches for one in all]), sum([one.singles for one in all])
+        if batches < MANY_SINGLES or singles < NEARLY_ALL * batches:
+            continue
         seen = Occurrences.of(one.requests for one in all)
         rate = seen.count / max((seen.until - seen.since) / SECOND, 0.1)
-        if batches < MANY_SINGLES or singles < NEARLY_ALL * batches or rate < PER_SECOND:
+        if rate < PER_SECOND:
             continue
         plain = sum(one.uncompressed for one in all) == batches
         yield unbatched_producer.case(
@@ -215,11 +209,14 @@ def unbatched_producer(book: Ledgers) -> Iterator[Case]:
 )
 def synchronous_producer(book: Ledgers) -> Iterator[Case]:
     """Look for clients that write single records one after another, and mostly wait for responses."""
-    for (client, topic), all in writes_by_client(book).items():
-        batches, seen = sum(one.batches for one in all), Occurrences.of(one.requests for one in all)
+    for (client, topic), all in book.writes_by_client().items():
+        batches = sum([one.batches for one in all])
+        if batches < MANY_ALONE or sum([one.singles for one in all]) < NEARLY_ALL * batches:
+            continue
+        seen = Occurrences.of(one.requests for one in all)
         lasts, waited = seen.until - seen.since, sum(one.waited for one in all) + on_the_way(book, client, seen)
         rate = batches * SECOND / max(lasts, 1)
-        if batches < MANY_ALONE or sum(one.singles for one in all) < NEARLY_ALL * batches or rate >= PER_SECOND:
+        if rate >= PER_SECOND:
             continue
         longest = max(one.longest for one in all)  # may be of a broker that was down
         if WAITS <= (waited - longest) / max(lasts - longest, 1) <= 1:
@@ -253,13 +250,14 @@ def in_time(book: Ledgers) -> dict[End, set[str]]:
 def clock_skew(book: Ledgers) -> Iterator[Case]:
     """Look for clients whose records all have timestamps that differ from their packets' by the same time."""
     right = in_time(book)
-    for (client, topic), all in writes_by_client(book).items():
-        oldest, newest = max(one.oldest for one in all), min(one.newest for one in all)
-        seen, least = Occurrences.of(one.requests for one in all), min(abs(oldest), abs(newest))
-        if sum(one.batches for one in all) < FEWEST_TIMED or seen.until - seen.since < SECOND or not seen.since:
+    for (client, topic), all in book.writes_by_client().items():
+        oldest, newest = max([one.oldest for one in all]), min([one.newest for one in all])
+        least = min(abs(oldest), abs(newest))
+        if least * MS < SKEWED or (oldest < 0) != (newest < 0) or sum([one.batches for one in all]) < FEWEST_TIMED:
             continue
-        alike = (oldest - newest) * MS < (seen.until - seen.since) / 2 and (oldest < 0) == (newest < 0)
-        if least * MS >= SKEWED and alike:
+        seen = Occurrences.of(one.requests for one in all)
+        lasts = seen.until - seen.since
+        if seen.since and lasts >= SECOND and (oldest - newest) * MS < lasts / 2:
             yield clock_skew.case(
                 who(session_of(book, client), topic=topic), *extent(seen, "max_timestamp"),
                 certainty="likely" if any(right.get(one.broker, set()) - {client} for one in sessions_of(book, client))
@@ -283,9 +281,10 @@ def feedback_loop(book: Ledgers) -> Iterator[Case]:
     """Look for clients that write as many records to a topic as they read from it, and read first."""
     consumed = (item for item in book.fetched.items() if item[1].with_data and not is_follower(book, item[0][0]))
     by_client = grouped(consumed, lambda item: (book.sessions[item[0][0]].client_id, item[0][1]))
-    for (client, topic), all in writes_by_client(book).items():
+    for (client, topic), consumed_here in by_client.items():
+        all = book.writes_by_client().get((client, topic), ())
         host = next((one.peers.client[0] for one in sessions_of(book, client)), None)
-        read = [one for (number, _, _), one in by_client.get((client, topic), ())
+        read = [one for (number, _, _), one in consumed_here
                 if book.sessions[number].peers.client[0] == host]  # fmt: skip
         records, written = sum(one.records for one in read), sum(one.records for one in all)
         seen, first = Occurrences.of(one.requests for one in all), min((one.with_data.since for one in read), default=0)

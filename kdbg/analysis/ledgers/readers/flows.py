@@ -6,7 +6,7 @@ from typing import Any
 
 from ....exchanges.messages.exchange import Exchange
 from ....protocol.wire.readings.outline import Outline
-from ..accounts import Accounts, body_of
+from ..accounts import Accounts
 from ..evidence import Mark, Occurrences
 from ..flows import MOST_EVENTS, Began, Fetched, PartitionWrites, Polls, Sample, Transactional
 from ..sessions import KafkaConnection
@@ -35,8 +35,6 @@ def produce(
         for topic in response.get("responses") or ()
         for partition in topic.get("partition_responses") or ()
     }
-    if session.used(PRODUCE).seen.count <= OPENED:
-        asked = body_of(exchange.request) or asked
     for topic in asked.get("topic_data") or ():
         name = book.topic(topic.get("name"), topic.get("topic_id"))
         for partition in topic.get("partition_data") or ():

@@ -224,7 +224,7 @@ def test_connections_that_churn() -> None:
 
 
 def test_more_connections_than_a_broker_allows() -> None:
-    def build(case: tuple[int, int, bytes, int, int, int]) -> Facts:
+    def build(case: tuple[int, int, bytes, int, int, int], reset: bool = True) -> Facts:
         turned, lasts, head, sent, told, served = case
         facts = Facts()
         for number in range(served):
@@ -232,7 +232,7 @@ def test_more_connections_than_a_broker_allows() -> None:
         for _ in range(turned):
             path = facts.path(at=SECOND, closed="broker", closes=2 * SECOND + lasts)
             path.answered = START + 2 * SECOND
-            path.closes.append(Closed(START + 3 * SECOND, 0, False))
+            path.closes += [Closed(START + 3 * SECOND, 0, False), Closed(START + 4 * SECOND, 1, reset)]
             path.ways[0].head, path.ways[0].bytes, path.ways[1].bytes = head, sent, told
         return facts
 
@@ -244,6 +244,8 @@ def test_more_connections_than_a_broker_allows() -> None:
     )  # fmt: skip
     (case,) = cases(build((4, 1, b"", 0, 0, 2)), "connection-limit")
     assert (case.facts, case.count, case.who.client_id) == ({"open": 2}, 4, "shop")
+    assert not cases(build((3, 1, b"", 1000, 0, 1), reset=False), "connection-limit"), "the broker read the request"
+    assert cases(build((3, 1, b"", 0, 0, 1), reset=False), "connection-limit"), "there was nothing to read"
 
 
 def test_a_client_that_does_not_log_in() -> None:

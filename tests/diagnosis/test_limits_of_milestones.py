@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from kdbg.analysis.diagnosis import diagnose
 from kdbg.analysis.diagnosis.queries import by_ends
 from kdbg.analysis.diagnosis.text import advice, sentence
@@ -398,7 +400,7 @@ def test_offsets_of_a_topic_that_was_made_anew() -> None:
         facts.reads(session, "orders", errors={1: seen(2)}, out_of_range=asked, log_start=log_start)
         topic = facts.clusters.topic("orders")
         assert topic is not None
-        topic.ids.update(map(str, range(ids)))
+        topic.ids.update(UUID(int=1 + number) for number in range(ids))
         (case,) = cases(facts, "offset-out-of-range-data-loss")
         return sentence(case), advice(case).split()[0]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Any
+from uuid import UUID
 
 from kdbg.analysis.ledgers import Ledgers
 from kdbg.analysis.ledgers.evidence import Mark, Occurrences
@@ -46,6 +47,8 @@ class Accounts:
                 return value.kind.value
             case Enum():
                 return value.value
+            case UUID():
+                return str(value)
             case bool() | float() | str() | None:
                 return value
             case int():

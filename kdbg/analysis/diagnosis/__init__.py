@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
+from operator import attrgetter
 
 from ...protocol.findings import Severity
 from ..ledgers import Ledgers
 from ..ledgers.sessions import ORDER
 from .case import Case, Evidence, Rule, Who
-from .queries import clusters_of
+from .queries import clusters_of, grouped
 from .rules import RULES
 from .trials import CERTAINTIES, Certainty
 
@@ -47,18 +48,24 @@ def diagnose(book: Ledgers, *, over: bool = True) -> list[Case]:
             if because is not None and case.code not in mistaken.values() and half:
                 case = replace(case, severity=Severity.NOTE, because=because)
             cases.append(case)
-    exchanges = {number for case in cases if not case.rule.fallback for number in case.evidence.exchanges}
-    packets = {number for case in cases if not case.rule.fallback for number in case.evidence.packets}
-    left = [
-        case
-        for case in cases
-        if not case.rule.fallback
-        or (exchanges.isdisjoint(case.evidence.exchanges) and packets.isdisjoint(case.evidence.packets))
-    ]
+    reasons = grouped((case for case in cases if not case.rule.fallback), attrgetter("code"))
+    shown = {code: {one for case in some for one in places(case)} for code, some in reasons.items()}
+    left = [case for case in cases if not (case.rule.fallback and has_reason(case, shown))]
     if not over:
         left = [case for case in left if case.code != "not-readable"]  # what is not there yet may come
     clusters = clusters_of(book)
     return with_rivals(sorted(after_effects(left, clusters), key=weight), clusters)
+
+
+def places(case: Case) -> set[tuple[bool, int]]:
+    """Return the packets of a case's evidence, and its exchanges, which have True before their number."""
+    return {*((True, number) for number in case.evidence.exchanges), *((False, one) for one in case.evidence.packets)}
+
+
+def has_reason(case: Case, shown: Mapping[str, set[tuple[bool, int]]]) -> bool:
+    """Return whether a rule that is no after-effect of a case has the same evidence, given that of each rule."""
+    own = places(case)
+    return any(code not in case.rule.explains and not own.isdisjoint(others) for code, others in shown.items())
 
 
 def after_effects(cases: list[Case], clusters: Mapping[str, str]) -> list[Case]:
@@ -107,10 +114,7 @@ def is_rival(one: Case, other: Case) -> bool:
     for case, cause in ((one, other), (other, one)):
         if cause.certainty == "guess" and is_explained(case, cause):
             return True
-    same = set(one.evidence.exchanges) & set(other.evidence.exchanges) or (
-        set(one.evidence.packets) & set(other.evidence.packets)
-    )
-    return bool(same) and "certain" not in (one.certainty, other.certainty)
+    return not places(one).isdisjoint(places(other)) and "certain" not in (one.certainty, other.certainty)
 
 
 def are_close(cause: Who, effect: Who, clusters: Mapping[str, str]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -11,7 +12,7 @@ from .evidence import Bounded, Mark, Occurrences
 
 MOST = 4096
 MOST_CHANGES = 64
-NO_ID = str(UUID(int=0))
+NO_ID = UUID(int=0)
 
 
 class Advertised:
@@ -47,7 +48,7 @@ class Topic:
         self.errors: dict[int, Occurrences] = {}
         """Error codes that Metadata gave for it."""
         self.found: Occurrences = Occurrences()
-        self.ids: set[str] = set()
+        self.ids: set[UUID] = set()
         """Its topic ids in responses: several where it was deleted and recreated."""
         self.partitions: dict[int, list[Led]] = {}
         self.creating: Occurrences = Occurrences()
@@ -88,7 +89,7 @@ class Clusters:
     def topic(self, name: Any) -> Topic | None:
         """Return the entry of a topic."""
         key = str(name)
-        return self.topics.entry(key, lambda: Topic(key))
+        return self.topics.entry(key, partial(Topic, key))
 
     def advertise(self, node_id: int, host: str, port: int, by: End, to: str, client_host: str, mark: Mark) -> None:
         """Note that a broker was said to be there."""
@@ -149,12 +150,13 @@ class Clusters:
                 topic.errors.setdefault(code, Occurrences()).add(mark)
             else:
                 topic.found.add(mark)
-                if (topic_id := str(entry.get("topic_id") or NO_ID)) != NO_ID and len(topic.ids) < MOST_CHANGES:
+                topic_id = entry.get("topic_id") or NO_ID
+                if topic_id not in topic.ids and topic_id != NO_ID and len(topic.ids) < MOST_CHANGES:
                     topic.ids.add(topic_id)
             for partition in entry.get("partitions") or ():
                 led = topic.partitions.setdefault(partition.get("partition_index", -1), [])
                 replicas, in_sync = partition.get("replica_nodes") or (), partition.get("isr_nodes") or ()
-                now = Led(mark.time, partition.get("leader_id", -1), len(replicas), len(in_sync))
-                if not led or led[-1][1:] != now[1:]:
-                    led.append(now)
+                now = partition.get("leader_id", -1), len(replicas), len(in_sync)
+                if not led or led[-1][1:] != now:
+                    led.append(Led(mark.time, *now))
                     del led[:-MOST_CHANGES]

@@ -1,7 +1,8 @@
-"""Brokers of other authors, at work and failing: kfake, and the mock cluster in librdkafka."""
+"""Brokers of other authors, at work and failing: kfake, Tansu, and the mock cluster in librdkafka."""
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections.abc import Callable
@@ -15,12 +16,12 @@ from confluent_kafka.admin import NewTopic
 from ...recording.mock_cluster import MockCluster
 from ..foreign import franz_go, java_client, old_tool
 from ..incident import Incident, Packets, Shown, healthy
-from ..other_brokers import is_free, kfake
-from ..stage import PATIENCE, Stage, ended, until
+from ..other_brokers import is_free, kfake, tansu
+from ..stage import PATIENCE, SETUP, Stage, ended, until
 from .administration import script, tried
 from .groups import alive, polled
 
-KFAKE, MOCK = "127.0.0.111:9092", "127.0.0.1:9092"
+KFAKE, MOCK, TANSU = "127.0.0.111:9092", "127.0.0.1:9092", "127.0.0.114:9092"
 THREE = (KFAKE, "127.0.0.112:9092", "127.0.0.113:9092")
 WAITS = {"session_timeout_ms": 6000, "heartbeat_interval_ms": 500, "fetch_wait_max_ms": 300}
 """What kfake allows: sessions of six seconds and more."""
@@ -194,6 +195,42 @@ def mocked(
             polled(reader, seconds=0.5)
 
 
+def with_topic(name: str) -> None:
+    """Make a topic on Tansu, which makes none by itself."""
+    admin = script(SETUP, TANSU)
+    admin.create_topics([NewTopic(name, 2, 1)])[name].result(PATIENCE)
+
+
+def tansu_at_work(stage: Stage, stands_still: bool = False) -> None:
+    """librdkafka writes to Tansu, reads in a group, and commits; after a while Tansu's process may not run."""
+    options = {"bootstrap_servers": TANSU, "socket_timeout_ms": 3000, "session_timeout_ms": 10_000}
+    with tansu(TANSU) as broker:
+        with_topic("rains")
+        with (
+            stage.recording(),
+            stage.producer("rain-gauge", bootstrap_servers=TANSU, socket_timeout_ms=3000) as writer,
+            stage.consumer("rain-chart", "rain-charts", "rains", **options) as reader,
+        ):
+            alive(writer, reader, topic="rains", seconds=8)
+            reader.commit(asynchronous=False)
+            if stands_still:
+                stage.fails_now()
+                os.kill(broker.pid, signal.SIGSTOP)
+                with suppress(KafkaException):
+                    alive(writer, reader, topic="rains", seconds=10)
+                os.kill(broker.pid, signal.SIGCONT)
+            alive(writer, reader, topic="rains", seconds=2)
+
+
+def tansu_and_java(stage: Stage, kafka: str = "4.4") -> None:
+    """Java's producer: from 4.4 on it names the cluster and the node in ApiVersions when it connects to a node."""
+    settings = {"bootstrap.servers": TANSU, "client.id": "rain-meter", "do.count": 3, "delivery.timeout.ms": 5000}
+    with tansu(TANSU):
+        with_topic("floods")
+        with stage.recording():
+            ended(java_client("produce", "floods", settings, kafka=kafka))
+
+
 def too_few(mock: MockCluster) -> None:
     mock.inject_errors(PRODUCE, [NOT_ENOUGH_REPLICAS] * 500)
 
@@ -213,6 +250,8 @@ INCIDENTS = (
     healthy("kfake-leaders-and-coordinators-move", "one", leaders_move, "stale leader, NOT_LEADER storm",
             Shown("Produce", client_id="wave-rig", at_least=20), Shown("Produce", client_id="wave-buoy", at_least=20)),
     healthy("kfake-transactions", "one", transacted, "failing transactions", Shown("EndTxn", at_least=4)),
+    healthy("tansu-at-work", "one", tansu_at_work, "an unsupported client, a stranger's broker",
+            Shown("Produce", client_id="rain-gauge", at_least=10), Shown("OffsetCommit", client_id="rain-chart")),
     healthy("mock-at-work", "one", partial(mocked, brokers=3), "an unsupported client, a stranger's broker",
             Shown("Produce", client_id="pulse-meter", at_least=20), Shown("Fetch", client_id="pulse-chart")),
     Incident(
@@ -293,6 +332,17 @@ INCIDENTS = (
         (Shown("Produce", version=2, client_id="console-producer", unanswered=True, at_least=2),),
         "a client of 0.11 or newer",
         partial(ancient, new=True),
+    ),
+    Incident(
+        "tansu-closes-on-cluster-id-java", "no-response", "one", tansu_and_java,
+        {CLIENT: "rain-meter", "broker": TANSU},
+        (Shown("ApiVersions", version=5, client_id="rain-meter", unanswered=True, at_least=3),),
+        "a client of before 4.4, or a newer Tansu", partial(tansu_and_java, kafka="2.8"),
+    ),
+    Incident(
+        "tansu-stands-still", "broker-frozen", "one", partial(tansu_at_work, stands_still=True),
+        {"broker": TANSU}, (Shown("Fetch", client_id="rain-chart", slower_than=5000),),
+        "find out what stops the process", tansu_at_work,
     ),
     Incident(
         "mock-too-few-replicas", "not-enough-replicas", "one", partial(mocked, tell=too_few),

@@ -195,12 +195,14 @@ def reached(book: Ledgers) -> dict[str, Milestone]:
 class ApiRequests(NamedTuple):
     """What a client asked by one API, on all its connections: how often, when last, and when it was last answered.
 
-    APIs that prepare a connection are answered where any other one is.
+    APIs that prepare a connection are answered where any other one is. `served` is when the last connection began that
+    carried a response.
     """
 
     times: int
     last: int
     answered: int
+    served: int
 
 
 class ClientRequests:
@@ -218,9 +220,11 @@ class ClientRequests:
             uses = [one.used(api_key).seen for one in sessions]
             last = [seen.last for seen in uses if seen.last is not None]
             any_last = [one.last for one in sessions if one.last is not None] if api_key in FIRST else last
+            served = (one.first for one in sessions if one.first is not None and one.exchanges > one.unanswered_count)
             self._known[key] = ApiRequests(
                 sum(seen.count for seen in uses), max((mark.time for mark in last), default=0),
                 max((mark.time for mark in any_last if mark.end > mark.time), default=0),
+                max((mark.time for mark in served), default=0),
             )  # fmt: skip
         return self._known[key]
 
@@ -324,8 +328,10 @@ class UnansweredRequest(NamedTuple):
 
 def unanswered_requests(book: Ledgers) -> Iterator[UnansweredRequest]:
     """Yield requests that waited longer than they allow, or whose connection the broker closed, without a later
-    response to their client by the same API."""
+    response to their client by the same API; where that ends each new connection, without one that is served."""
     clients = ClientRequests(book)
+    turned_away = Counter((one.client_id, one.broker) for one in book.sessions.values()
+                          if one.exchanges == one.unanswered_count and one.closed_first == "broker")  # fmt: skip
     for session in book.sessions.values():
         for one in session.unanswered:
             closed = session.path.closes[0].time if session.path is not None and session.path.closes else 0
@@ -334,7 +340,9 @@ def unanswered_requests(book: Ledgers) -> Iterator[UnansweredRequest]:
             least = {"broker": 0, "client": GIVEN_UP + held, "": PATIENCE + held}[session.closed_first]
             if one.missing or one.api_key < 0 or session.refused is not None or waited < least:
                 continue
-            if clients.asking(session, one.api_key).answered <= one.mark.time:
+            asked = clients.asking(session, one.api_key)
+            often = one.api_key in FIRST and turned_away[session.client_id, session.broker] >= FEW
+            if (asked.served if often else asked.answered) <= one.mark.time:
                 yield UnansweredRequest(session, one, waited, session.closed_first)
 
 

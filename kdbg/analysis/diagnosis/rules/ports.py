@@ -290,6 +290,11 @@ def turned_away(path: Path) -> bool:
     return first.side == 1 and first.time - path.answered < AT_ONCE
 
 
+def is_unread(path: Path) -> bool:
+    """Return whether the acceptor closed without reading what came: its TCP resets then (RFC 1122, 4.2.2.13)."""
+    return not path.ways[0].bytes or any(close.reset for close in path.closes if close.side == 1)
+
+
 @rule(
     "proxy-without-backend",
     "connection",
@@ -326,7 +331,8 @@ def proxy_without_backend(book: Ledgers) -> Iterator[Case]:
 )
 def connection_limit(book: Ledgers) -> Iterator[Case]:
     """Look for connections that are turned away where others of that host are served."""
-    for (host, broker), paths in by_ends(book, filter(turned_away, book.paths.all())):
+    unread = (path for path in book.paths.all() if turned_away(path) and is_unread(path))
+    for (host, broker), paths in by_ends(book, unread):
         served = [
             session.path
             for session in book.sessions.values()

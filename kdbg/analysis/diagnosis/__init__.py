@@ -15,7 +15,7 @@ from operator import attrgetter
 from ...protocol.findings import Severity
 from ..ledgers import Ledgers
 from ..ledgers.sessions import ORDER
-from .case import Case, Evidence, Rule, Who
+from .case import MILESTONES, Case, Evidence, Rule, Who
 from .queries import clusters_of, grouped
 from .rules import RULES
 from .trials import CERTAINTIES, Certainty
@@ -71,6 +71,7 @@ def has_reason(case: Case, shown: Mapping[str, set[tuple[bool, int]]]) -> bool:
 def after_effects(cases: list[Case], clusters: Mapping[str, str]) -> list[Case]:
     """Return the cases, those that another explains as notes that name it; `clusters` are the ids by broker."""
     causes = [case for case in cases if case.severity is not Severity.NOTE]
+    causes.sort(key=lambda cause: cause.rule.fallback)  # a reason before what has none
     found: list[Case] = []
     for case in cases:
         for cause in causes:
@@ -135,8 +136,13 @@ def is_during(cause: Case, case: Case) -> bool:
 
 
 def accounts_for(cause: Case, case: Case) -> bool:
-    """Return whether an error that is more than a guess accounts for a case without a reason: they share a name."""
+    """Return whether an error that is more than a guess accounts for a case without a reason: they share a name.
+
+    It does not for what a client did not get past before it came to the milestone of the cause.
+    """
     if not case.rule.fallback or cause.rule.fallback:
+        return False
+    if MILESTONES.index(case.milestone) < MILESTONES.index(cause.milestone):
         return False
     pairs = [(getattr(cause.who, name), getattr(case.who, name)) for name in SAME]
     return cause.severity is Severity.ERROR and cause.certainty != "guess" and any(a == b is not None for a, b in pairs)

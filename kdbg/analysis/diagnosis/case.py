@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from ...protocol.findings import Severity
 from ..ledgers import Ledgers
@@ -15,6 +15,7 @@ Milestone = Literal[
     "connection", "TLS", "API versions", "authentication", "metadata", "coordinator", "group membership",
     "partition assignment", "position", "records", "commits", "transactions",
 ]  # fmt: skip
+MILESTONES: tuple[Milestone, ...] = get_args(Milestone)
 """What a client reaches one after another, in this order."""
 
 

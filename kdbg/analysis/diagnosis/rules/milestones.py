@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from textwrap import shorten
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
 from ....exchanges.messages.peers import End, endpoint
 from ....exchanges.messages.rejection import is_normal_step
@@ -23,7 +23,7 @@ from ...ledgers import Ledgers
 from ...ledgers.accounts import Failure
 from ...ledgers.evidence import Occurrences
 from ...ledgers.sessions import KafkaConnection, Unanswered
-from ..case import Case, Evidence, Milestone, Who, rule
+from ..case import MILESTONES, Case, Evidence, Milestone, Who, rule
 from ..queries import (
     FEW,
     SECOND,
@@ -46,7 +46,6 @@ APIS: dict[Milestone, tuple[int, ...]] = {
 }  # fmt: skip
 """The keys of the APIs that lead to a milestone."""
 MILESTONE_OF: dict[int, Milestone] = {key: name for name, keys in APIS.items() for key in keys}
-ORDER: tuple[Milestone, ...] = get_args(Milestone)
 OF_GROUPS = frozenset({8, 9, 10, 11, 12, 13, 14, 15, 42, 47, 68, 69, 76, 77, 79, 88, 89})
 METADATA, LEAVE_GROUP, INIT_PRODUCER_ID = 3, 13, 22
 FIRST = frozenset({3, 17, 18, 36})
@@ -187,8 +186,8 @@ def reached(book: Ledgers) -> dict[str, Milestone]:
             for key, use in session.apis.items()
             if key in MILESTONE_OF and key != INIT_PRODUCER_ID and use.seen.count > failed[session.peers.number, key]
         )
-        before = found.get(session.client_id, ORDER[0])
-        found[session.client_id] = max((before, *passed), key=ORDER.index)
+        before = found.get(session.client_id, MILESTONES[0])
+        found[session.client_id] = max((before, *passed), key=MILESTONES.index)
     return found
 
 

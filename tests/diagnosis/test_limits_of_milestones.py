@@ -23,6 +23,7 @@ from .facts import FLOW, SECOND, START, Facts, cases, check, mark, seen, slow, u
 
 OTHER_BROKER = FLOW[:10] + (9093).to_bytes(2, "big")
 PRODUCE, FETCH, JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, API_VERSIONS, CREATE_TOPICS = 0, 1, 11, 12, 13, 18, 19
+SHARE_FETCH = 78
 HELLO, DATA, ALERT = b"\x16\x03\x01\0\xc8\1\0\0", b"\x17\x03\x03\0\x23", b"\x15\x03\x03\0\x02\2\x30"
 
 
@@ -240,16 +241,17 @@ def test_a_rule_that_gives_the_reason_comes_instead() -> None:
 
 
 def test_what_is_without_a_reason_follows_from_an_error_of_the_same_party() -> None:
-    def found(client: str, at: int) -> dict[str, str]:
+    def found(client: str, at: int, api: int = SHARE_FETCH) -> dict[str, str]:
         facts = failing(76, FETCH, 9, 9, past=False)
         session = facts.client(client)
-        session.heard(mark(50, at), API_VERSIONS, 0, client, 9)
-        facts.fails(session, 42, API_VERSIONS, "", Occurrences([mark(50, at)]))
+        session.heard(mark(50, at), api, 0, client, 9)
+        facts.fails(session, 42, api, "", Occurrences([mark(50, at)]))
         return {case.code: case.because for case in diagnose(facts)}
 
     assert found("shop", 0) == {"codec-unsupported": "", "error-response": "codec-unsupported"}
     assert found("shop", 32 * SECOND) == {"codec-unsupported": "", "error-response": ""}
     assert found("other", 0) == {"codec-unsupported": "", "error-response": ""}
+    assert found("shop", 0, API_VERSIONS) == {"codec-unsupported": "", "error-response": ""}, "it comes before records"
 
 
 def test_consumers_that_never_commit() -> None:
@@ -386,10 +388,13 @@ def test_certificates_that_a_broker_rejects() -> None:
 
     check(
         "tls-client-certificate-rejected", build,
-        found=[(3, "broker", DATA, 52, 0), (3, "broker", DATA, 52, 2)],
-        not_found=[(2, "broker", DATA, 52, 0), (3, "client", DATA, 40, 0), (3, "broker", DATA, 53, 0),
-                   (3, "broker", ALERT, 40, 0), (3, "broker", DATA, 40, 3)],
+        found=[(1, "broker", DATA, 52, 0), (3, "broker", DATA, 52, 0), (3, "broker", DATA, 52, 2)],
+        not_found=[(1, "broker", DATA, 52, 1), (2, "client", DATA, 52, 0), (3, "client", DATA, 40, 0),
+                   (3, "broker", DATA, 53, 0), (3, "broker", ALERT, 40, 0), (3, "broker", DATA, 40, 3)],
     )  # fmt: skip
+    for times, certainty in ((1, "guess"), (2, "guess"), (3, "likely")):
+        (case,) = cases(build((times, "broker", DATA, 52, 0)), "tls-client-certificate-rejected")
+        assert case.certainty == certainty
 
 
 def test_offsets_of_a_topic_that_was_made_anew() -> None:

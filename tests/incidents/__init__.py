@@ -11,8 +11,8 @@ loopback (`clusters.py`), in a network namespace of our own; delay, loss and cut
 (`line.py`), load balancers and firewalls by `proxies.py`, certificates by `certificates.py`; one incident wants a
 PostgreSQL server. Clients are librdkafka, Java, kafka-python, aiokafka, franz-go and KafkaJS (`clients/`), and one made
 by hand where a fault needs it (`handmade.py`); Kafka Streams, Connect and MirrorMaker are built on them
-(`platforms.py`). Other authors' brokers are kfake, Tansu and librdkafka's mock cluster (`other_brokers.py`). All names and
-passwords are invented. A cause may be staged before kdbg has a rule for it: `NO_RULE_YET` in
+(`platforms.py`). Other authors' brokers are kfake, Tansu and librdkafka's mock cluster (`other_brokers.py`). All names
+and passwords are invented. A cause may be staged before kdbg has a rule for it: `NO_RULE_YET` in
 `codes.py` lists those.
 """
 

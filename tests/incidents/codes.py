@@ -71,7 +71,6 @@ NO_RULE_YET: Final[dict[str, str]] = {
     "member-epoch-fenced": "a member goes on with an epoch of before its removal",
     "commit-behind-position": "a program commits the record that it handled and reads it again",
     "rebalance-storm": "a member that crashes again and again makes its group rebalance",
-    "tls-client-certificate-missing": "the broker requires a certificate, and the client has none",
     "transactional-id-expired": "a transactional id has expired, and its producer goes on",
     "connection-leak": "a program opens connections and closes none",
     "nagle-delayed-ack": "a request in two pieces waits for a delayed acknowledgement",

@@ -106,7 +106,7 @@ INCIDENTS = (
         partial(librdkafka, listener="MUTUAL", client="label-safe", certificate=CLIENT),
     ),
     Incident(
-        "client-certificate-missing-java", "tls-client-certificate-missing", "guarded",
+        "client-certificate-missing-java", "tls-client-certificate-rejected", "guarded",
         partial(java, listener="MUTUAL", client="tax-export"), WHO | {"broker": AT["MUTUAL"]},
         (Packets("P", port=9101, at_least=3),), "ssl.keystore.location: the client's certificate",
         partial(java, listener="MUTUAL", client="tax-export", certificate=CLIENT),

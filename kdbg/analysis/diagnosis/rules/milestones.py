@@ -163,13 +163,12 @@ def not_kafka(book: Ledgers) -> Iterator[Case]:
         hosts = list(dict.fromkeys(path.initiator[0] for path in paths))
         first = paths[0].ways[1].head
         said = f"'{first.decode().strip()}'" if first.isascii() else first.hex(" ")
-        asked = any(book.session_on(path) is not None for path in paths)
         yield not_kafka.case(
             Who(client_on(book, paths), hosts[0] if len(hosts) == 1 else None, endpoint(acceptor)),
             *extent_of_paths(paths),
             {"hosts": named("host", hosts),
              "what": f"the first bytes from there are {said}" if first else "nothing came from there"},
-            severity=Severity.ERROR if asked else Severity.NOTE, weight=2.4,
+            severity=Severity.ERROR if any(map(book.session_on, paths)) else Severity.NOTE, weight=2.4,
         )  # fmt: skip
 
 
@@ -186,22 +185,19 @@ def reached(book: Ledgers) -> dict[str, Milestone]:
             for key, use in session.apis.items()
             if key in MILESTONE_OF and key != INIT_PRODUCER_ID and use.seen.count > failed[session.peers.number, key]
         )
-        before = found.get(session.client_id, MILESTONES[0])
-        found[session.client_id] = max((before, *passed), key=MILESTONES.index)
+        found[session.client_id] = max((found.get(session.client_id, MILESTONES[0]), *passed), key=MILESTONES.index)
     return found
 
 
 class ApiRequests(NamedTuple):
     """What a client asked by one API, on all its connections: how often, when last, and when it was last answered.
 
-    APIs that prepare a connection are answered where any other one is. `served` is when the last connection began that
-    carried a response.
+    APIs that prepare a connection are answered where any is; where a broker turns new ones away, where a new one is.
     """
 
     times: int
     last: int
     answered: int
-    served: int
 
 
 class ClientRequests:
@@ -209,21 +205,23 @@ class ClientRequests:
 
     def __init__(self, book: Ledgers) -> None:
         self._sessions = grouped(book.sessions.values(), lambda one: (one.client_id, one.peers.client[0]))
-        self._known: dict[tuple[str, str, int], ApiRequests] = {}
+        self._known: dict[tuple[str, str, int, End], ApiRequests] = {}
 
     def asking(self, session: KafkaConnection, api_key: int) -> ApiRequests:
         """Return what the client of a connection asked by an API."""
-        key = session.client_id, session.peers.client[0], api_key
+        key = session.client_id, session.peers.client[0], api_key, session.broker
         if key not in self._known:
             sessions = self._sessions[key[:2]]
             uses = [one.used(api_key).seen for one in sessions]
             last = [seen.last for seen in uses if seen.last is not None]
-            any_last = [one.last for one in sessions if one.last is not None] if api_key in FIRST else last
-            served = (one.first for one in sessions if one.first is not None and one.exchanges > one.unanswered_count)
+            near = [one for one in sessions if one.broker == session.broker]
+            served = [one for one in near if one.exchanges > one.unanswered_count]
+            turned_away = sum(one.exchanges == one.unanswered_count and one.closed_first == "broker" for one in near)
+            any_ = [one.first for one in served] if turned_away >= FEW else [one.last for one in sessions]
+            answered = [mark for mark in any_ if mark is not None] if api_key in FIRST else last
             self._known[key] = ApiRequests(
                 sum(seen.count for seen in uses), max((mark.time for mark in last), default=0),
-                max((mark.time for mark in any_last if mark.end > mark.time), default=0),
-                max((mark.time for mark in served), default=0),
+                max((mark.time for mark in answered if mark.end > mark.time), default=0),
             )  # fmt: skip
         return self._known[key]
 
@@ -327,10 +325,8 @@ class UnansweredRequest(NamedTuple):
 
 def unanswered_requests(book: Ledgers) -> Iterator[UnansweredRequest]:
     """Yield requests that waited longer than they allow, or whose connection the broker closed, without a later
-    response to their client by the same API; where that ends each new connection, without one that is served."""
+    response to their client by the same API."""
     clients = ClientRequests(book)
-    turned_away = Counter((one.client_id, one.broker) for one in book.sessions.values()
-                          if one.exchanges == one.unanswered_count and one.closed_first == "broker")  # fmt: skip
     for session in book.sessions.values():
         for one in session.unanswered:
             closed = session.path.closes[0].time if session.path is not None and session.path.closes else 0
@@ -339,9 +335,7 @@ def unanswered_requests(book: Ledgers) -> Iterator[UnansweredRequest]:
             least = {"broker": 0, "client": GIVEN_UP + held, "": PATIENCE + held}[session.closed_first]
             if one.missing or one.api_key < 0 or session.refused is not None or waited < least:
                 continue
-            asked = clients.asking(session, one.api_key)
-            often = one.api_key in FIRST and turned_away[session.client_id, session.broker] >= FEW
-            if (asked.served if often else asked.answered) <= one.mark.time:
+            if clients.asking(session, one.api_key).answered <= one.mark.time:
                 yield UnansweredRequest(session, one, waited, session.closed_first)
 
 

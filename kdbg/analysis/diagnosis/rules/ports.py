@@ -268,14 +268,15 @@ def tls_client_certificate_rejected(book: Ledgers) -> Iterator[Case]:
                 for path in paths}  # fmt: skip
         ended = [path for path in paths if told[path] or is_rejected(path)]
         alert = next(filter(None, told.values()), "")
+        by_broker = all(path.closes[0].side == 1 for path in ended if path.closes)
         if 2 * len(ended) <= sum(bool(path.closes and path.ways[1].bytes) for path in paths) or (
-            not alert and len(ended) < FEWEST_TURNED_AWAY
+            not alert and len(ended) < FEWEST_TURNED_AWAY and not by_broker
         ):
             continue
         yield tls_client_certificate_rejected.case(
             Who(None, host, endpoint(broker)), *extent_of_paths(ended), weight=3.0,
             facts={"alert": f"TLS alert {alert}" if alert else "an encrypted TLS alert"},
-            certainty="certain" if alert else "likely",
+            certainty="certain" if alert else "likely" if len(ended) >= FEWEST_TURNED_AWAY else "guess",
         )  # fmt: skip
 
 

@@ -34,8 +34,13 @@ SHUT = 0x100
 def endpoint(flow: bytes) -> tuple[Endpoint, Endpoint]:
     """Return source and destination of a flow, each as (address, port)."""
     size = (len(flow) - 4) // 2
-    source, destination = _address(flow[:size]), _address(flow[size : 2 * size])
-    return (source, int.from_bytes(flow[-4:-2], "big")), (destination, int.from_bytes(flow[-2:], "big"))
+    return _end(flow[:size], flow[-4:-2]), _end(flow[size : 2 * size], flow[-2:])
+
+
+@lru_cache(maxsize=1 << 14)
+def _end(address: bytes, port: bytes) -> Endpoint:
+    """Return an end of a flow: a tuple that all share who keep it."""
+    return _address(address), int.from_bytes(port, "big")
 
 
 @lru_cache(maxsize=1 << 14)

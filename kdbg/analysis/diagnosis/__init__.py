@@ -37,8 +37,8 @@ def diagnose(book: Ledgers, *, over: bool = True) -> list[Case]:
     A case that blames a party for what a malformed message explains itself is a note: such a message is its first
     evidence, and half of all.
     """
-    mistaken = {number: f"malformed-{side}" for session in book.sessions.values()
-                for number, side in session.mistakes.exchanges.items()}  # fmt: skip
+    mistaken = {number: f"malformed-{side}" for mistakes in book.mistakes.values()
+                for number, side in mistakes.exchanges.items()}  # fmt: skip
     cases: list[Case] = []
     for rule in RULES.values():
         for case in islice(rule.find(book), MOST):

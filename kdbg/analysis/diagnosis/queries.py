@@ -322,8 +322,9 @@ def malformed(side: str, title: str, sentence: str) -> Rule:
     def found(book: Ledgers) -> Iterator[Case]:
         """Look for encoding mistakes in messages."""
         mistakes: dict[tuple[Any, ...], list[tuple[KafkaConnection, Malformed]]] = {}
-        for session in book.sessions.values():
-            for key, one in session.mistakes.by_kind.items():
+        for number, mistaken in book.mistakes.items():
+            session = book.sessions[number]
+            for key, one in mistaken.by_kind.items():
                 if key[0] == side:
                     party = (session.client_id, session.peers.client[0]) if side == "request" else session.broker
                     mistakes.setdefault((party, *key), []).append((session, one))

@@ -17,7 +17,7 @@ from .clusters import Clusters
 from .evidence import Bounded, Mark, Occurrences
 from .flows import Fetched, PartitionWrites, Polls, Producers
 from .groups import Group
-from .sessions import KafkaConnection
+from .sessions import KafkaConnection, Mistakes
 
 MOST_SESSIONS = 65_536
 MOST_ERRORS = 8192
@@ -82,6 +82,8 @@ class Accounts:
         self.polls: Bounded[int, Polls] = Bounded(MOST_SESSIONS)
         self.written: Bounded[tuple[int, str, int], PartitionWrites] = Bounded(MOST_FLOWS)
         self.pulses: defaultdict[End, Pulse] = defaultdict(Pulse)
+        self.mistakes: dict[int, Mistakes] = {}
+        """Those of connections that have any, by the connection's number."""
         self.left: list[tuple[Peers, Finding]] = []
         self.exchanges: int = 0
         self.first_time: int = 0

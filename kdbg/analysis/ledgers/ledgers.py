@@ -9,11 +9,11 @@ from ...capture.packet import Packet
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.peers import Peers
 from ...exchanges.messages.requested_wait import WAITS
-from ...protocol.findings import ATTEMPTS, Finding
+from ...protocol.findings import ATTEMPTS, Finding, Kind
 from .accounts import MOST_ERRORS, Accounts, body_of
 from .evidence import mark_of
 from .readers import flows, groups, metadata
-from .sessions import MOST_SLOW, MOST_UNANSWERED, SLOW, BrokenOff, Slow, Unanswered
+from .sessions import MOST_SLOW, MOST_UNANSWERED, SLOW, BrokenOff, Mistakes, Slow, Unanswered
 
 CLOSELY, EVERY = 1024, 16
 """Exchanges of an API on a connection that are read closely, and of how many one is beyond them, where all is well."""
@@ -87,7 +87,9 @@ class Ledgers(Accounts):
             findings = exchange.all_findings(shallow=True)
             for finding in findings:
                 session.odd(finding.kind.value, mark)
-                session.mistakes.add(finding, mark, exchange, findings)
+                if finding.kind is Kind.ENCODING_MISTAKE:
+                    mistakes = self.mistakes.setdefault(session.peers.number, Mistakes())
+                    mistakes.add(finding, mark, exchange, findings)
         if request is not None and response is None and exchange.answered:
             session.unanswered_count += 1
             if len(session.unanswered) < MOST_UNANSWERED:

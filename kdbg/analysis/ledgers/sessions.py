@@ -48,9 +48,9 @@ class Mistakes:
         """The numbers of exchanges that a mistake matters in, and the side of the message that has it."""
 
     def add(self, finding: Finding, mark: Mark, exchange: Exchange, findings: Sequence[Finding]) -> None:
-        """Take a finding of an exchange, if it is a mistake; `findings` are all that the exchange has."""
+        """Take an encoding mistake of an exchange; `findings` are all that the exchange has."""
         facts = finding.facts
-        if finding.kind is not Kind.ENCODING_MISTAKE or not isinstance(facts, MessageMistake):
+        if not isinstance(facts, MessageMistake):
             return
         key = finding.side, facts.api, facts.version, facts.kind, INDEX.sub("[]", finding.path)
         found = self.by_kind.entry(key, lambda: Malformed(finding, facts))
@@ -155,7 +155,6 @@ class KafkaConnection:
         "last_asked",
         "lifetime",
         "mechanism",
-        "mistakes",
         "offered",
         "offered_mechanisms",
         "path",
@@ -207,7 +206,6 @@ class KafkaConnection:
         """The longest time for which the broker asked the client to be silent."""
         self.findings: dict[str, Occurrences] = {}
         """What was odd in its messages, by kind of finding."""
-        self.mistakes: Mistakes = Mistakes()
 
     @property
     def client_id(self) -> str:

@@ -50,19 +50,19 @@ def test_a_title_says_what_who_and_how_long() -> None:
 
 
 def test_titles_of_what_is_only_half_there() -> None:
-    headings = Headings(Look())
+    headings = Headings(Look(), response="└── ")
     alone, orphan = exchanges(Talk(client_id=None).ask("Metadata", 1).answer().reply(framed(b"\0\0\0\0abcde")))
     assert b"client" not in headings.title(alone)
     assert headings.title(orphan).decode().startswith("#2 Response · correlation id 0\n")
-    assert headings.half(orphan.request, orphan, "request") == b"request  not in the capture"
+    assert headings.half(orphan.request, orphan, "request") == b"request  not in the capture\n"
     assert headings.half(orphan.response, orphan, "response") == (
-        b"response  13 bytes  2026-11-21 12:30:00.004000 UTC  packet 5"
+        "└── response  13 bytes  2026-11-21 12:30:00.004000 UTC  packet 5\n".encode()
     )
 
 
 def test_a_request_that_wants_no_answer() -> None:
     (exchange, _) = exchanges(Talk().ask("Produce", 3, acks=0, topic_data=[]).ask("Metadata", 1).end())
-    assert Headings(Look()).half(None, exchange, "response") == b"response  none expected (acks=0)"
+    assert Headings(Look()).half(None, exchange, "response") == b"response  none expected (acks=0)\n"
 
 
 def test_a_long_client_id_is_shortened_for_a_terminal_only() -> None:

@@ -59,7 +59,7 @@ class Headings:
     and `response` stand in front of the lines of halves.
     """
 
-    def __init__(self, look: Look, *, request: str, response: str) -> None:
+    def __init__(self, look: Look, *, request: str = "", response: str = "") -> None:
         self.bold: str = look.on("heading")
         self.plain: str = look.off("heading")
         self.dim: str = look.on("dim")

@@ -106,7 +106,7 @@ def test_who_talks_through_the_proxy_does_not_wait_for_its_screen(brokers: str) 
     with stalled("proxy", "-b", brokers, "-l", f"127.0.0.1:{port}", "--tui") as screen:
         wait(lambda: is_open(port))
         talk(port, MANY)
-        assert select.select([screen.terminal], [], [], 0)[0], "the terminal is full of what nobody has read"
+        assert select.select([screen.terminal], [], [], PATIENCE)[0], "the terminal is full of what nobody has read"
         screen.drain(b"1,000 exchanges")
         os.write(screen.terminal, b"q")
         screen.drain(rb"\x1b\[\?1049l")

@@ -42,14 +42,14 @@ def diagnose(book: Ledgers, *, over: bool = True) -> list[Case]:
     cases: list[Case] = []
     for rule in RULES.values():
         for case in islice(rule.find(book), MOST):
-            numbers = case.evidence.exchanges
-            because = mistaken.get(numbers[0]) if numbers else None
-            half = 2 * sum(number in mistaken for number in numbers) >= len(numbers)
+            exchanges = case.evidence.exchanges
+            because = mistaken.get(exchanges[0]) if exchanges else None
+            half = 2 * sum(number in mistaken for number in exchanges) >= len(exchanges)
             if because is not None and case.code not in mistaken.values() and half:
                 case = replace(case, severity=Severity.NOTE, because=because)
             cases.append(case)
     reasons = grouped((case for case in cases if not case.rule.fallback), attrgetter("code"))
-    shown = {code: {one for case in some for one in places(case)} for code, some in reasons.items()}
+    shown = {code: {one for case in some for one in numbers(case)} for code, some in reasons.items()}
     left = [case for case in cases if not (case.rule.fallback and has_reason(case, shown))]
     if not over:
         left = [case for case in left if case.code != "not-readable"]  # what is not there yet may come
@@ -57,14 +57,15 @@ def diagnose(book: Ledgers, *, over: bool = True) -> list[Case]:
     return with_rivals(sorted(after_effects(left, clusters), key=weight), clusters)
 
 
-def places(case: Case) -> set[tuple[bool, int]]:
-    """Return the packets of a case's evidence, and its exchanges, which have True before their number."""
-    return {*((True, number) for number in case.evidence.exchanges), *((False, one) for one in case.evidence.packets)}
+def numbers(case: Case) -> set[tuple[str, int]]:
+    """Return the numbers of a case's evidence, each after "exchange" or "packet"."""
+    exchanges, packets, _ = case.evidence
+    return {*(("exchange", number) for number in exchanges), *(("packet", number) for number in packets)}
 
 
-def has_reason(case: Case, shown: Mapping[str, set[tuple[bool, int]]]) -> bool:
+def has_reason(case: Case, shown: Mapping[str, set[tuple[str, int]]]) -> bool:
     """Return whether a rule that is no after-effect of a case has the same evidence, given that of each rule."""
-    own = places(case)
+    own = numbers(case)
     return any(code not in case.rule.explains and not own.isdisjoint(others) for code, others in shown.items())
 
 
@@ -115,7 +116,7 @@ def is_rival(one: Case, other: Case) -> bool:
     for case, cause in ((one, other), (other, one)):
         if cause.certainty == "guess" and is_explained(case, cause):
             return True
-    return not places(one).isdisjoint(places(other)) and "certain" not in (one.certainty, other.certainty)
+    return "certain" not in (one.certainty, other.certainty) and not numbers(one).isdisjoint(numbers(other))
 
 
 def are_close(cause: Who, effect: Who, clusters: Mapping[str, str]) -> bool:

@@ -205,7 +205,7 @@ def has_live_sibling(book: Ledgers, address: str, hosts: Iterable[str]) -> bool:
         return False
     clusters, wanted = clusters_of(book), set(hosts)
     live = {endpoint(one.broker) for one in book.sessions.values()
-            if one.peers.client[0] in wanted and one.exchanges > one.unanswered_count}  # fmt: skip
+            if one.peers.client[0] in wanted and one.is_served}  # fmt: skip
     return any(one != address and clusters.get(one) == clusters.get(address) is not None for one in live & advertised)
 
 
@@ -227,7 +227,7 @@ def unreachable(book: Ledgers) -> Iterator[Unreachable]:
     for (acceptor, _), some in attempts.items():
         if (len(some) >= FEW or some[-1].refused or some[-1].syns > 1) and not reached.got_past(some[-1]):
             failed.setdefault(acceptor, []).extend(some)
-    served = {session.broker for session in book.sessions.values() if session.exchanges > session.unanswered_count}
+    served = {session.broker for session in book.sessions.values() if session.is_served}
     for acceptor, some in failed.items():
         some.sort(key=lambda path: path.start)
         elsewhere = any(reached.last.get((path.initiator[0], None), 0) > some[0].start for path in some)

@@ -99,16 +99,16 @@ class Accounts:
 
     def sessions_of(self, client_id: str) -> list[KafkaConnection]:
         """Return the connections of a client, by its id."""
-        self._order()
+        self._index()
         return self._by_client.get(client_id, [])
 
     def writes_by_client(self) -> Mapping[tuple[str, str], Sequence[PartitionWrites]]:
         """Return what clients write to topics, by the client's id and the topic, on all their connections."""
-        self._order()
+        self._index()
         return self._writes
 
-    def _order(self) -> None:
-        """Put connections, and what was written, in order by client; once for what was taken by now."""
+    def _index(self) -> None:
+        """Index connections and writes by client, once for the exchanges that were taken."""
         counted = self.exchanges, len(self.sessions)
         if self._counted == counted:
             return

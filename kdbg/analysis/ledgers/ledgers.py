@@ -81,8 +81,8 @@ class Ledgers(Accounts):
             session.sampled = True
             count(self, session, mark, facts)
             return
-        records_wanted = key == flows.PRODUCE and use.seen.count <= flows.OPENED
-        request_body, response_body = body_of(request, shallow=not records_wanted), body_of(response, shallow=True)
+        shallow = use.seen.count > flows.OPENED.get(key, 0)
+        request_body, response_body = body_of(request, shallow=shallow), body_of(response, shallow=True)
         if not exchange.is_sound(shallow=True):
             findings = exchange.all_findings(shallow=True)
             for finding in findings:

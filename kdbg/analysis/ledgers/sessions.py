@@ -226,6 +226,11 @@ class KafkaConnection:
         return "client" if self.path.closes[0].side == self.client_side else "broker"
 
     @property
+    def is_served(self) -> bool:
+        """Whether some request got a response."""
+        return self.exchanges > self.unanswered_count
+
+    @property
     def opened(self) -> bool:
         """Whether the capture has its beginning."""
         return self.path is not None and self.path.opened

@@ -235,7 +235,7 @@ def broker_down(book: Ledgers) -> Iterator[Case]:
             yield from down_from_the_start(book, acceptor, paths)
             continue
         sessions = (one for one in book.sessions.values() if one.broker == acceptor)
-        until = max(one.last.end for one in sessions if one.last is not None and one.exchanges > one.unanswered_count)
+        until = max(one.last.end for one in sessions if one.last is not None and one.is_served)
         hosts = list(dict.fromkeys(path.initiator[0] for path in paths))
         refused = all(path.refused is not None for path in paths)
         yield broker_down.case(

@@ -24,7 +24,7 @@ def leads_nowhere(book: Ledgers) -> list[tuple[Advertised, list[Path]]]:
     """Return the advertised addresses to which no client connects, each with the attempts, which may be none."""
     paths = grouped(book.paths.all(), lambda path: path.acceptor[1])
     spoken = {session.broker for session in book.sessions.values()}
-    served = {session.broker for session in book.sessions.values() if session.exchanges > session.unanswered_count}
+    served = {session.broker for session in book.sessions.values() if session.is_served}
     found: list[tuple[Advertised, list[Path]]] = []
     for entry in book.clusters.advertised.values():
         if not entry.host or entry.port <= 0 or (entry.host, entry.port) in served:

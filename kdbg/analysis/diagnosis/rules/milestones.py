@@ -213,15 +213,15 @@ class ClientRequests:
         if key not in self._known:
             sessions = self._sessions[key[:2]]
             uses = [one.used(api_key).seen for one in sessions]
-            last = [seen.last for seen in uses if seen.last is not None]
-            near = [one for one in sessions if one.broker == session.broker]
-            served = [one for one in near if one.exchanges > one.unanswered_count]
-            turned_away = sum(one.exchanges == one.unanswered_count and one.closed_first == "broker" for one in near)
-            any_ = [one.first for one in served] if turned_away >= FEW else [one.last for one in sessions]
-            answered = [mark for mark in any_ if mark is not None] if api_key in FIRST else last
+            answered = last = [seen.last for seen in uses]
+            if api_key in FIRST:
+                near = [one for one in sessions if one.broker == session.broker]
+                turned_away = sum(one.closed_first == "broker" and not one.is_served for one in near)
+                served = [one.first for one in near if one.is_served]
+                answered = served if turned_away >= FEW else [one.last for one in sessions]
             self._known[key] = ApiRequests(
-                sum(seen.count for seen in uses), max((mark.time for mark in last), default=0),
-                max((mark.time for mark in answered if mark.end > mark.time), default=0),
+                sum(seen.count for seen in uses), max((mark.time for mark in last if mark), default=0),
+                max((mark.time for mark in answered if mark and mark.end > mark.time), default=0),
             )  # fmt: skip
         return self._known[key]
 

@@ -96,7 +96,7 @@ def foreign_service(book: Ledgers) -> Iterator[Case]:
         path
         for path in book.paths.all()
         if (session := book.session_on(path)) is not None
-        and session.exchanges == session.unanswered_count
+        and not session.is_served
         and path.opened
         and path.ways[1].head
         and path.ways[1].head[0] != ALERT

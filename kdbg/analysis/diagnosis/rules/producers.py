@@ -281,10 +281,10 @@ def feedback_loop(book: Ledgers) -> Iterator[Case]:
     """Look for clients that write as many records to a topic as they read from it, and read first."""
     consumed = (item for item in book.fetched.items() if item[1].with_data and not is_follower(book, item[0][0]))
     by_client = grouped(consumed, lambda item: (book.sessions[item[0][0]].client_id, item[0][1]))
-    for (client, topic), consumed_here in by_client.items():
+    for (client, topic), reads in by_client.items():
         all = book.writes_by_client().get((client, topic), ())
         host = next((one.peers.client[0] for one in sessions_of(book, client)), None)
-        read = [one for (number, _, _), one in consumed_here
+        read = [one for (number, _, _), one in reads
                 if book.sessions[number].peers.client[0] == host]  # fmt: skip
         records, written = sum(one.records for one in read), sum(one.records for one in all)
         seen, first = Occurrences.of(one.requests for one in all), min((one.with_data.since for one in read), default=0)

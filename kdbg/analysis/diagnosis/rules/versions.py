@@ -38,7 +38,7 @@ def refused(book: Ledgers, session: KafkaConnection) -> tuple[Unanswered, tuple[
             return asked, offered, "certain"
         if session.offered or session.mechanism is not None or asked.version >= OLDEST.get(asked.api_key, 0):
             continue
-        if session.exchanges == session.unanswered_count or not is_answered(book, session, asked):
+        if not session.is_served or not is_answered(book, session, asked):
             return asked, offered, "likely"
     return None
 

@@ -16,9 +16,9 @@ Body = dict[str, Any]
 MOST_TIMES = 4096
 MOST_SERVED = 128
 CODEC = 0x07
-OPENED = 16
-"""Produce requests of a connection whose records are read."""
 PRODUCE = 0
+OPENED: dict[int, int] = {PRODUCE: 16}
+"""API key → how many requests of a connection are read with their records: the first ones."""
 OFFSET_OUT_OF_RANGE = 1
 
 

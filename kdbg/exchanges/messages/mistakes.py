@@ -128,14 +128,13 @@ def anomalies_of(half: Half, odd: Sequence[Odd]) -> tuple[Finding, ...]:
     api, version, direction, data = half.api, half.version, half.direction, half.data
     if api is None:
         return ()
-    from ...protocol.grammars.records import record_format  # which what is clean does without
-
     form, *others = forms(api, version, direction, True, True)
     if others or not api.reads(direction, version) or carries_secrets(form.grammar):
         raise Unreadable
     batches = [one for one in odd if isinstance(one, WrongChecksum)]
     paths: Iterator[str] = iter(())
     if batches:
+        from ...protocol.grammars.records import record_format  # which what is clean does without
         from ...protocol.wire.readings.payload_spans import record_places
 
         sets = record_places(form.header, form.grammar)(data)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from string import Formatter
+import re
+from collections.abc import Mapping
+from functools import cache
 from typing import Any
+
+COUNTED = re.compile("{([a-z_]+):([a-z][a-z ]+)}")
+"""A field whose format is a noun."""
 
 
 def count(number: int, noun: str) -> str:
@@ -21,14 +26,18 @@ def rounded(number: float) -> str:
     return f"{number:.3g}" if abs(number) < 999.5 else f"{number:,.0f}"
 
 
-class Amounts(Formatter):
-    """Fill templates: `{size:byte}` is a number with its noun, as `count` returns it."""
+def filled(pattern: str, values: Mapping[str, Any]) -> str:
+    """Return a pattern with values: `{size:byte}` is a number with its noun, as `count` returns it."""
+    plain, counted = _parts(pattern)
+    if counted:
+        values = {**values, **{f"{name} {noun}": count(values[name], noun) for name, noun in counted}}
+    return plain.format_map(values)
 
-    def format_field(self, value: Any, format_spec: str) -> str:
-        """Return a number with its noun where the format is a noun, otherwise what Python's formats return."""
-        if len(format_spec) > 1 and format_spec[0].isalpha():
-            return count(value, format_spec)
-        return str(super().format_field(value, format_spec))
+
+@cache
+def _parts(pattern: str) -> tuple[str, list[tuple[str, str]]]:
+    """Return a pattern whose fields with a noun have both for a name, and the names and nouns of those."""
+    return COUNTED.sub(r"{\1 \2}", pattern), COUNTED.findall(pattern)
 
 
 def _plural(noun: str) -> str:

@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from . import facts as of
 from . import faults
-from .amounts import Amounts, count, times
+from .amounts import count, filled, times
 from .facts import Facts, InPayload, MessageMistake, PlainFact, Stopped
 from .faults import PlainFault, ValueFact
 from .quirks import PREFIXES, QUIRKS, FindingSubject, Sure, mistake_sentence
 
 if TYPE_CHECKING:
     from .faults import Fault
-
-
-AMOUNTS = Amounts()
 
 
 def _size_wrong(facts: of.SizeWrong) -> str:
@@ -106,11 +103,11 @@ A pattern of findings alone may have `length`, `side` and `sender` of the findin
 def sentence(facts: Any, **place: object) -> str:
     """Return the sentence for facts; `place` gives `length`, `side` and `sender` where facts of a finding need them."""
     if isinstance(facts, (PlainFact, PlainFault)):
-        return AMOUNTS.format(facts.value, **place)
+        return filled(facts.value, place)
     if isinstance(facts, ValueFact):
-        return AMOUNTS.format(facts.kind.value, **{**place, **dict(facts.values)})
+        return filled(facts.kind.value, {**place, **dict(facts.values)})
     words = SENTENCES[type(facts)]
-    return words(facts) if callable(words) else AMOUNTS.format(words, **{**place, **facts._asdict()})
+    return words(facts) if callable(words) else filled(words, {**place, **facts._asdict()})
 
 
 class Origin(NamedTuple):

@@ -61,6 +61,11 @@ def finding_object(finding: Finding, origin: Origin | None = None) -> dict[str, 
     }  # fmt: skip
 
 
+def note_of(found: dict[str, Any]) -> str:
+    """Return the note for the object of a finding: what `note` returns."""
+    return f"{found['kind']}: {found['text']}"
+
+
 def attempts_text(found: Attempts) -> str:
     """Return who tried to connect: `10.0.0.1 → 10.0.0.2:9092: 2 connections refused (c3, from packet 7 on)`."""
     again = f", {count(found.tries, 'attempt')}" if found.tries > found.connections else ""

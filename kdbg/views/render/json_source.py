@@ -11,7 +11,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable
 from functools import cache, lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from orjson import Fragment, dumps, loads
@@ -45,6 +45,7 @@ from .jsonlines import (
     printable,
     record_sets,
 )
+from .findings import finding_object, note_of
 from .style import Look
 from .text_source import BlockSource
 from .values import Memo, iso
@@ -337,7 +338,7 @@ class JsonView:
             return None
         errors = errors_of(exchange, self.topics) if failed else []
         if (
-            findings or exchange.findings or names or exchange.timing or exchange.capture_points or not request.data
+            names or exchange.timing or exchange.capture_points or not request.data
             or UNTIMED in (request.first_time, response and response.first_time)
         ):  # fmt: skip
             asked = half_object(request, Fragment(b"".join(out[1:middle])))
@@ -345,9 +346,11 @@ class JsonView:
             return dump(exchange_object(exchange, asked, answer, (*exchange.findings, *findings), errors, names))
         latency = exchange.latency
         before, *between, after = self._template(exchange)
+        objects = [*map(finding_object, (*exchange.findings, *findings))]
         out[0] = before % (
             exchange.number, dumps(exchange.correlation_id if has_number(exchange) else None),
-            dumps(None if latency is None else latency / 1e6), dumps(errors) if errors else b"[]", *_places(request),
+            dumps(None if latency is None else latency / 1e6), *map(_list, (errors, [*map(note_of, objects)], objects)),
+            *_places(request),
         )  # fmt: skip
         if response is not None:
             out[middle] = between[0] % _places(response)
@@ -355,13 +358,13 @@ class JsonView:
         return printable(b"".join(out))
 
     def _template(self, exchange: Exchange) -> list[bytes]:
-        """Return the line of an exchange without findings, with places for what differs, in parts around its bodies."""
+        """Return the line of an exchange with places for what differs, in parts around its bodies."""
         answered = exchange.response is not None
         key = exchange.peers, exchange.api, exchange.version, exchange.client_id, answered
         template = self._templates.get(key)
         if template is None:
             half = arranged_half(JSON, TIME, (NUMBER, NUMBER), NUMBER, BODY)
-            differing = Differing(NUMBER, JSON, JSON, JSON, notes=[], findings=[])
+            differing = Differing(NUMBER, *[JSON] * 5)
             line = encoded(arranged(exchange, differing, {}, half, half if answered else None))
             *parts, after = line.split(b"\0\0")
             if len(self._templates) >= MOST:
@@ -381,6 +384,11 @@ class JsonView:
         request, response = writers
         found = self._writers[api, version] = request, response, any(has_type(grammar, "uuid") for grammar in sides)
         return found
+
+
+def _list(values: list[Any]) -> bytes:
+    """Return a list as JSON."""
+    return encoded(values)[:-1] if values else b"[]"
 
 
 def _places(half: CapturedMessage) -> tuple[bytes, bytes, int, int, int]:

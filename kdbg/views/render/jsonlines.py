@@ -30,7 +30,7 @@ from ...protocol.wire.readings.outline import outline
 from ...protocol.wire.readings.secrets import Hidden, veil
 from ...protocol.wire.records import RecordsNode
 from .exchange_header import findings_of
-from .findings import finding_object, note
+from .findings import finding_object, note_of
 from .style import Look
 from .values import Memo, iso
 from .without_values import shown_body
@@ -59,11 +59,10 @@ def exchange_object(
     names: dict[str, str],
 ) -> Json:  # fmt: skip
     """Return an exchange as a JSON object around its halves; `names` are those of topics that it names only by id."""
-    latency = exchange.latency
+    latency, objects = exchange.latency, [*map(finding_object, findings)]
     differing = Differing(
         exchange.number, exchange.correlation_id if has_number(exchange) else None,
-        None if latency is None else latency / 1e6,
-        errors, [*map(note, findings)], [*map(finding_object, findings)],
+        None if latency is None else latency / 1e6, errors, [*map(note_of, objects)], objects,
     )  # fmt: skip
     return arranged(exchange, differing, names, request, response)
 
@@ -118,13 +117,13 @@ def attempts_json(found: Sequence[Attempts], look: Look = HIDDEN) -> bytes:
     return b"".join(dump({
         "connection": {"client": one.host, "broker": endpoint(one.broker), "id": one.number},
         "api": None, "api_key": None, "api_version": None, "number": None, "correlation_id": None, "client_id": None,
-        "latency_ms": None, "errors": [], "notes": [note(one.finding)], "findings": [finding_object(one.finding)],
+        "latency_ms": None, "errors": [], "notes": [note_of(finding)], "findings": [finding],
         "attempts": {
             "outcome": one.kind.value, "old_outcome": one.kind.old_name, "connections": one.connections,
             "tries": one.tries, "since": one.since / 1e9, "until": one.until / 1e9, "first_packet": one.first_packet,
         },
         "request": None, "response": None,
-    }) for one in found)  # fmt: skip
+    }) for one in found for finding in [finding_object(one.finding)])  # fmt: skip
 
 
 def _half(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from uuid import UUID
 
@@ -136,11 +138,10 @@ class CapturedMessage:
                     del REMEMBERED[oldest]
                     oldest.forget()
         if not (shallow or self._opened):
-            from .payloads import open_payloads, plan  # which who looks at no bodies does without
-
             self._opened = True
-            if plan(message.grammar) is not None:
-                open_payloads(message, self.data, self.context)
+            payloads = _payloads()
+            if payloads.plan(message.grammar) is not None:
+                payloads.open_payloads(message, self.data, self.context)
         if message.findings:
             message.findings = self.context.judge(message.findings, message.header)
         message.findings = self._explained(message.findings)
@@ -374,3 +375,11 @@ class Exchange:
             if half is not None:
                 found += half.findings(shallow=shallow)
         return found
+
+
+@cache
+def _payloads() -> ModuleType:
+    """Return what opens payloads, which is imported when a first body is wanted."""
+    from . import payloads
+
+    return payloads

@@ -128,15 +128,18 @@ def records_in(
             continue
         here = f"{path}[{i}]"
         sound = not any(each == here or each.startswith((f"{here}.", f"{here}[")) for each in wrong)
-        codec = codec_of(entry)
-        base = CapturedRecord(origin, name, topic_id, partition, None, None, None, None, (), codec, sound=sound)
-        first, start, control = -1, 0, 0
-        if entry["magic"] == 2:
-            first, start, control = entry["base_sequence"], entry["base_offset"], entry["attributes"] & CONTROL
-            transactional = bool(entry["attributes"] & TRANSACTIONAL)
-            producer = Producer(entry["producer_id"], entry["producer_epoch"], transactional)
-            base = base._replace(producer=producer if producer.id >= 0 else None)
-        for record in _leaves(entry):
+        first, start, control, producer = -1, 0, 0, None
+        is_batch = entry["magic"] == 2
+        if is_batch:
+            first, start, attributes = entry["base_sequence"], entry["base_offset"], entry["attributes"]
+            control = attributes & CONTROL
+            if entry["producer_id"] >= 0:
+                producer = Producer(entry["producer_id"], entry["producer_epoch"], bool(attributes & TRANSACTIONAL))
+        base = CapturedRecord(
+            origin, name, topic_id, partition, None, None, None, None, (), codec_of(entry), sound=sound,
+            producer=producer,
+        )  # fmt: skip
+        for record in entry.get("records") or () if is_batch else _leaves(entry):
             if "offset" not in record:  # the last may have broken off
                 continue
             offset = record["offset"]
@@ -150,10 +153,8 @@ def records_in(
 
 
 def _leaves(entry: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the records of a batch; a message of magic 0 or 1, or those that it wraps."""
-    if entry["magic"] == 2:
-        yield from entry.get("records") or ()
-    elif "records" not in entry:
+    """Yield a message of magic 0 or 1, or those that it wraps."""
+    if "records" not in entry:
         yield entry
     else:
         for inner in entry["records"]:

@@ -174,10 +174,13 @@ def write_captured(runner: Runner, file: OpenFile, output: RecordOutput) -> None
 
     with runner.drive(file) as drive:
         records = Records(drive.engine.names_then, secrets=output.look.show_secrets)
-        for exchange in drive if not output.done else ():
-            if tells(exchange):
-                output.write(records.of(exchange))
-            if drive.engine.findings:
-                runner.tell(drive.engine, file.name)
-            if output.done:
-                break
+
+        def events() -> Iterator[Event]:
+            for exchange in drive:
+                if tells(exchange):
+                    yield from records.of(exchange)
+                if drive.engine.findings:
+                    runner.tell(drive.engine, file.name)
+
+        if not output.done:
+            output.write(events())

@@ -9,7 +9,7 @@ fields, batches whose records may be opened. None for a layout with secrets, pay
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cache, lru_cache
 from typing import Any, TypeAlias
 from uuid import UUID
@@ -29,6 +29,7 @@ from ...protocol.wire.readings.measure import begin
 from ...protocol.wire.readings.runtime import Odd
 from ...protocol.wire.records import RecordsNode
 from ...protocol.wire.records.sets import CODEC_MASK
+from .findings import finding_object, note_of
 from .jsonlines import (
     Differing,
     Topics,
@@ -45,7 +46,6 @@ from .jsonlines import (
     printable,
     record_sets,
 )
-from .findings import finding_object, note_of
 from .style import Look
 from .text_source import BlockSource
 from .values import Memo, iso
@@ -338,34 +338,35 @@ class JsonView:
             return None
         errors = errors_of(exchange, self.topics) if failed else []
         if (
-            names or exchange.timing or exchange.capture_points or not request.data
+            exchange.timing or exchange.capture_points or not request.data
             or UNTIMED in (request.first_time, response and response.first_time)
         ):  # fmt: skip
             asked = half_object(request, Fragment(b"".join(out[1:middle])))
             answer = None if response is None else half_object(response, Fragment(b"".join(out[middle + 1 :])))
             return dump(exchange_object(exchange, asked, answer, (*exchange.findings, *findings), errors, names))
         latency = exchange.latency
-        before, *between, after = self._template(exchange)
+        before, *between, after = self._template(exchange, named=bool(names))
         objects = [*map(finding_object, (*exchange.findings, *findings))]
+        lists: list[list[Any]] = [errors, [*map(note_of, objects)], objects]
         out[0] = before % (
             exchange.number, dumps(exchange.correlation_id if has_number(exchange) else None),
-            dumps(None if latency is None else latency / 1e6), *map(_list, (errors, [*map(note_of, objects)], objects)),
-            *_places(request),
+            dumps(None if latency is None else latency / 1e6), *map(_json, lists),
+            *((_json(names),) if names else ()), *_places(request),
         )  # fmt: skip
         if response is not None:
             out[middle] = between[0] % _places(response)
         out.append(after)
         return printable(b"".join(out))
 
-    def _template(self, exchange: Exchange) -> list[bytes]:
+    def _template(self, exchange: Exchange, *, named: bool) -> list[bytes]:
         """Return the line of an exchange with places for what differs, in parts around its bodies."""
         answered = exchange.response is not None
-        key = exchange.peers, exchange.api, exchange.version, exchange.client_id, answered
+        key = exchange.peers, exchange.api, exchange.version, exchange.client_id, answered, named
         template = self._templates.get(key)
         if template is None:
             half = arranged_half(JSON, TIME, (NUMBER, NUMBER), NUMBER, BODY)
             differing = Differing(NUMBER, *[JSON] * 5)
-            line = encoded(arranged(exchange, differing, {}, half, half if answered else None))
+            line = encoded(arranged(exchange, differing, JSON if named else {}, half, half if answered else None))
             *parts, after = line.split(b"\0\0")
             if len(self._templates) >= MOST:
                 self._templates.clear()
@@ -386,8 +387,8 @@ class JsonView:
         return found
 
 
-def _list(values: list[Any]) -> bytes:
-    """Return a list as JSON."""
+def _json(values: Collection[Any]) -> bytes:
+    """Return a list, or an object that is not empty, as JSON."""
     return encoded(values)[:-1] if values else b"[]"
 
 

@@ -84,7 +84,7 @@ def has_number(exchange: Exchange) -> bool:
 
 
 def arranged(
-    exchange: Exchange, differing: Differing, names: dict[str, str], request: Json | None, response: Json | None
+    exchange: Exchange, differing: Differing, names: Any, request: Json | None, response: Json | None
 ) -> Json:
     """Return the JSON object of an exchange: its keys, in their order."""
     api, timing = exchange.api, exchange.timing

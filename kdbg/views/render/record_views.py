@@ -93,9 +93,13 @@ class Lines:
 
     def _content(self, record: CapturedRecord, room: int) -> list[Piece]:
         """Return key, value and headers, shortened to the room there is: the value gets most of it."""
-        headers = ", ".join(f"{escape(key)}={quote(value)}" for key, value in header_texts(record.headers))
-        tail = f"  {headers}" if headers else ""
+        tail = ""
+        if record.headers:
+            tail = "  " + ", ".join(f"{escape(key)}={quote(value)}" for key, value in header_texts(record.headers))
         key, value = value_column(record, "key", self.read), value_column(record, "value", self.read)
+        if self.look.full:
+            return [("text", quoted(key, room)), *self._reader_note(key), ("text", f"  {quoted(value, room)}"),
+                    *self._reader_note(value), ("", tail)]  # fmt: skip
         left = room - _width([*self._reader_note(key), *self._reader_note(value)]) - 2
         shown = quoted(key, self.most)
         whole = cells(shown) + cells(quoted(value, self.most))
@@ -109,6 +113,8 @@ class Lines:
     def _reader_note(self, value: Value) -> list[Piece]:
         """Return how a key or value was read, and why not otherwise."""
         about, problem = value.about, value.problem
+        if not (about or problem):
+            return []
         return [(style, f"  {escape(text)}") for style, text in (("dim", about), ("note", problem)) if text]
 
     def _aligned(self, column: int, text: str) -> str:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
+from kdbg.capture.packet import Endpoint
 from kdbg.errors import CaptureError, CaptureRefused, InputError
 
 ENVIRONMENT = "SSLKEYLOGFILE"
@@ -29,6 +31,10 @@ SESSION = re.compile(rb"(?im)^RSA Session-ID:((?:[0-9a-f]{2}){1,32}) Master-Key:
 """A line as agents in Java write it for TLS 1.2."""
 MASTER = "MASTER_SECRET"
 """The label of the secret in it."""
+BOUND = re.compile(
+    rb"(?m)^KDBG_RECORD_KEY (\S+) (\d{1,5}) (\S+) (\d{1,5}) ([A-Z0-9_]{1,64}) (\d{1,19}) ((?:[0-9a-f]{2}){16,64})\s*?$"
+)
+"""A line of kdbg's own, for a connection whose handshake was not captured: see `bound_line`."""
 LONGEST = 512
 """Bytes of a line that is looked at, and more."""
 MOST = 1 << 20
@@ -36,11 +42,35 @@ MOST = 1 << 20
 CHUNK = 1 << 20
 
 
+class BoundKey(NamedTuple):
+    """What opens the records of one direction of a connection, from a record in its middle on.
+
+    `suite` is the name of a cipher suite of TLS 1.3, whose traffic secret `secret` is; or of TLS 1.2's AES_128_GCM or
+    AES_256_GCM, with key and salt. `number` is that of a record at which a capture began.
+    """
+
+    suite: str
+    number: int
+    secret: bytes
+
+
+def key_line(label: str, random: bytes, secret: bytes) -> str:
+    """Return the line of a key log for a secret of the connection that a client began with a random."""
+    return f"{label} {random.hex()} {secret.hex()}"
+
+
+def bound_line(sender: Endpoint, receiver: Endpoint, key: tuple[str, int, bytes]) -> str:
+    """Return the line of a key log for what opens the records of a sender; other programs pass over it."""
+    (host, port), (other, other_port), (suite, number, secret) = sender, receiver, key
+    return f"KDBG_RECORD_KEY {host} {port} {other} {other_port} {suite} {number} {secret.hex()}"
+
+
 class Secrets:
     """Secrets by clients' randoms, and by the ids of sessions, out of the bytes of key logs."""
 
     def __init__(self) -> None:
         self._found: dict[bytes, dict[str, bytes]] = {}
+        self._bound: dict[tuple[Endpoint, Endpoint], list[BoundKey]] = {}
         self._rest = b""
         self.count = 0
 
@@ -62,13 +92,25 @@ class Secrets:
         """
         return self._found.get(key)
 
+    def bound(self, sender: Endpoint, receiver: Endpoint) -> Sequence[BoundKey]:
+        """Return what may open the records that one end of a connection sends, the newest first."""
+        return self._bound.get((sender, receiver), ())[::-1]
+
     def _read(self, lines: bytes) -> None:
+        for host, port, other, other_port, suite, number, secret in BOUND.findall(lines):
+            ends = (host.decode("ascii", "replace"), int(port)), (other.decode("ascii", "replace"), int(other_port))
+            key = BoundKey(suite.decode(), int(number), bytes.fromhex(secret.decode()))
+            if key not in (known := self._bound.setdefault(ends, [])):
+                known.append(key)
+                self.count += 1
+        while len(self._bound) > MOST:
+            self.count -= len(self._bound.pop(next(iter(self._bound))))
         secrets = LINE.findall(lines) + [(MASTER.encode(), key, secret) for key, secret in SESSION.findall(lines)]
         for label, key, secret in secrets:  # key and secret in hexadecimal digits
             of, name = self._found.setdefault(bytes.fromhex(key.decode()), {}), label.decode().upper()
             self.count += name not in of
             of[name] = bytes.fromhex(secret.decode())
-            while self.count > MOST:
+            while len(self._found) > MOST:
                 self.count -= len(self._found.pop(next(iter(self._found))))
 
 
@@ -87,6 +129,13 @@ class KeyFile(Secrets):
             with suppress(OSError):
                 self.read()
         return super().find(key)
+
+    def bound(self, sender: Endpoint, receiver: Endpoint) -> Sequence[BoundKey]:
+        """Return what may open the records of a sender; what is new in the file is read where nothing is known yet."""
+        if not super().bound(sender, receiver):
+            with suppress(OSError):
+                self.read()
+        return super().bound(sender, receiver)
 
     def read(self) -> None:
         """Read what is new in the file; raise `OSError` where that cannot be read."""
@@ -141,6 +190,14 @@ class KeyLog:
         for file in self._files:
             found = file.find(key) if found is None else found
         return found
+
+    def bound(self, sender: Endpoint, receiver: Endpoint) -> Sequence[BoundKey]:
+        """Return what may open the records that one end of a connection sends."""
+        return [key for file in (self._own, *self._files) for key in file.bound(sender, receiver)]
+
+    def awaits(self, _: object) -> bool:
+        """Return False: nobody looks for the secrets of a connection; a key log may still get them."""
+        return False
 
     def __bool__(self) -> bool:
         return bool(self._files) or bool(self._own.count)

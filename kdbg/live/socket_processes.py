@@ -1,30 +1,23 @@
 """Who speaks: the ends of a connection go in, the processes that have its socket come out, as /proc of Linux tells.
 
-/proc/net/tcp says which socket a connection is, /proc/PID/fd who has it open, /proc/PID/cgroup in which container and
-pod that is. Of processes of other users only root learns.
+Sockets are those of capture/process_sockets.py; /proc/PID/cgroup says in which container and pod a process is.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from ipaddress import ip_address
 from pathlib import Path
 from time import monotonic
 from typing import TypeAlias
 
 from ..capture.packet import Endpoint
+from ..capture.process_sockets import PROC, open_sockets, rows_of, socket_rows
 from ..exchanges.messages.peers import Process
 
-PROC = Path("/proc")
-SOCKET = re.compile(r"socket:\[([0-9]+)\]")
 CONTAINER = re.compile(r"[0-9a-f]{64}")
 POD = re.compile(r"pod([0-9a-f]{8}([-_])[0-9a-f]{4}\2[0-9a-f]{4}\2[0-9a-f]{4}\2[0-9a-f]{12})")
-MAPPED = "0000000000000000FFFF0000"
-"""An IPv4 address as /proc/net/tcp6 has it, up to the address itself."""
 SHARE = 10
 """Looking takes one part in so many of the time, at most."""
 SHORT = 12
@@ -60,11 +53,7 @@ class Owners:
 
     def find(self, local: Endpoint, remote: Endpoint) -> Process | None:
         """Return who has the socket of this end of a connection, of those that were seen when it was looked last."""
-        here, there = _hex(local), _hex(remote)
-        keys = [(here, there)]
-        if len(here) == len(there) == 13:  # IPv4, which the kernel may have in its table of IPv6
-            keys.append((MAPPED + here, MAPPED + there))
-        for key in keys:
+        for key in rows_of(local, remote):
             inode = self._inodes.get(key)
             if inode in self._owners:
                 return self._owners[inode]
@@ -76,15 +65,13 @@ class Owners:
         if start < self._next and not (at_once or self.narrowed):
             return False
         self._owners = {}
-        processes = list(self._processes())
+        processes = list(self.processes())
         self._inodes = dict(self._sockets(processes))
         for pid in processes:  # of several that have the same socket, the first is its owner
             try:
-                with os.scandir(self.proc / str(pid) / "fd") as found:
-                    links = [os.readlink(each.path) for each in found]  # noqa: PTH115 - paths are slow, these are many
+                inodes = open_sockets(pid, self.proc)
             except OSError:  # it has ended, or is another user's
                 continue
-            inodes = [int(match[1]) for match in map(SOCKET.fullmatch, links) if match]
             if inodes:
                 owner = Process(pid, self._read(pid, "comm").rstrip("\n"), *_inside(self._read(pid, "cgroup")))
                 for inode in inodes:
@@ -92,7 +79,7 @@ class Owners:
         self._next = monotonic() + SHARE * (monotonic() - start)
         return True
 
-    def _processes(self) -> Iterator[int]:
+    def processes(self) -> Iterator[int]:
         """Yield the numbers of the processes to look at."""
         with suppress(OSError):
             for pid in sorted(int(each.name) for each in self.proc.iterdir() if each.name.isdigit()):
@@ -112,11 +99,8 @@ class Owners:
             with suppress(OSError):
                 networks.setdefault((self.proc / str(pid) / "ns" / "net").readlink(), str(pid))
         for one in [*networks.values(), "self"]:
-            for table in ("tcp", "tcp6"):
-                for row in self._read(one, f"net/{table}").splitlines()[1:]:
-                    fields = row.split()
-                    if len(fields) > 9 and fields[9] != "0":
-                        yield (fields[1], fields[2]), int(fields[9])
+            for row in socket_rows(one, self.proc):
+                yield (row.local, row.remote), row.inode
 
     def _read(self, pid: int | str, name: str) -> str:
         try:
@@ -129,11 +113,3 @@ def _inside(cgroup: str) -> tuple[str, str]:
     """Return the ids of container and pod in the lines of /proc/PID/cgroup, "" where there are none."""
     containers, pod = CONTAINER.findall(cgroup), POD.search(cgroup)
     return (containers[-1] if containers else ""), (pod[1].replace("_", "-") if pod else "")
-
-
-def _hex(end: Endpoint) -> str:
-    """Return an address and port as the kernel prints them: words of 32 bits, in the machine's order of bytes."""
-    packed = ip_address(end[0].partition("%")[0]).packed
-    words = [packed[place : place + 4] for place in range(0, len(packed), 4)]
-    shown = b"".join(word[::-1] if sys.byteorder == "little" else word for word in words)
-    return f"{shown.hex().upper()}:{end[1]:04X}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -43,7 +44,7 @@ ASKED: dict[str, Any] = {
     "slower_than": 0.1, "since": SINCE, "until": UNTIL, "port": 9093, "connection": 2, "limit": 3, "host": "*:9093",
     "partition": 0, "error": "UNKNOWN_TOPIC*", "correlation_id": 3, "exchange": "5-9",
     "where": 'api == "Produce" && latency_ms > 0.02',
-    "packet": PACKET, "tls_keys": str(TLS.with_name("real-tls-1.2.keys")),
+    "packet": PACKET, "tls_keys": str(TLS.with_name("real-tls-1.2.keys")), "pid": os.getpid(),
 }  # fmt: skip
 
 

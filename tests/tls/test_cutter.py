@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kdbg.streams.tls.cutter import Cutter, Record
+from kdbg.streams.tls.cutter import Cutter
+from kdbg.streams.tls.record import Record
 
 from .records import DATA, HANDSHAKE, record
 

@@ -141,10 +141,17 @@ def test_memory_is_bounded_by_a_record() -> None:
         def find(self, key: bytes) -> None:
             return None
 
+        def bound(self, *_: object) -> tuple[()]:
+            return ()
+
+        def awaits(self, _: object) -> bool:
+            return False
+
         def __bool__(self) -> bool:
             return True
 
-    decrypting = Decrypting(Nothing(), Budget(), lambda session: None, lambda session, why: None)
+    ends = ("10.0.0.1", 40000), ("10.0.0.2", 9093)
+    decrypting = Decrypting(ends, Nothing(), Budget(), lambda session: None, lambda session, why: None)
     side: TlsDirection = decrypting.sides[0]
     rng = random.Random(1)
     for number in range(2000):

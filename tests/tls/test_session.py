@@ -5,12 +5,13 @@ from __future__ import annotations
 import ssl
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from kdbg.streams.tls.hello import RETRY
 from kdbg.streams.tls.openers import expand_label
+from kdbg.streams.tls.record import BoundKey
 from kdbg.streams.tls.session import ALERTS, TlsConnection, TlsFacts, Why
 
 from . import records
@@ -54,6 +55,12 @@ class Keys:
     def find(self, key: bytes, /) -> Mapping[str, bytes] | None:
         return self.found.get(key)
 
+    def bound(self, *_: object) -> Sequence[BoundKey]:
+        return ()
+
+    def awaits(self, _: object) -> bool:
+        return False
+
     def __bool__(self) -> bool:
         return True
 
@@ -89,7 +96,10 @@ class Desk:
     def __init__(self, keys: Keys) -> None:
         self.events: list[Any] = []
         self.budget, self.number = Budget(), 0
-        self.session = TlsConnection(keys, self.budget, self._opens, lambda session, why: self.events.append(why))
+        self.session = TlsConnection(
+            (("10.0.0.1", 40000), ("10.0.0.2", 9093)), keys, self.budget, self._opens,
+            lambda session, why: self.events.append(why),
+        )  # fmt: skip
 
     def _opens(self, session: TlsConnection) -> None:
         self.events.append("opens")

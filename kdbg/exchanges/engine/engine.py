@@ -171,7 +171,9 @@ class Tls:
         self.tcp, self.number, self.first_packet = tcp, tcp.number, tcp.first_packet
         self.initiator, self.acceptor = tcp.initiator, tcp.acceptor
         self.via, self._whole, self._closes = classifier.via, classifier.whole, closes
-        self._session = TlsConnection(keys, classifier.budget, lambda session: opens(self), self._is_closed)
+        self._session = TlsConnection(
+            (tcp.initiator, tcp.acceptor), keys, classifier.budget, lambda session: opens(self), self._is_closed
+        )
         self.sent, self.answered = self._session.sides
 
     @property

@@ -226,6 +226,10 @@ class Plain(TypedDict, total=False):
         ValueForm.FILES, "Decrypt TLS with this key log file (SSLKEYLOGFILE is also used). See kdbg guide tls.",
         Reads.NOTHING, pieces=True, metavar="FILE",
     )]  # fmt: skip
+    pid: Annotated[Numbers, Filter(
+        ValueForm.NUMBERS, "Decrypt TLS with the keys in the memory of this process. See kdbg guide tls.",
+        Reads.NOTHING, archives=False, pieces=True, metavar="PID", within=range(1, 1 << 22),
+    )]  # fmt: skip
     limit: Annotated[int, Filter(
         ValueForm.COUNT, "Stop after N exchanges.", Reads.NOTHING, archives=False, pieces=True, metavar="N",
     )]  # fmt: skip

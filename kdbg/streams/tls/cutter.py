@@ -7,26 +7,16 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING
+
+from .record import HEAD, Mark, Record
 
 if TYPE_CHECKING:
     from kdbg.streams.tls.side import TlsDirection
 
-HEAD = 5
 LARGEST = (1 << 14) + 2048
 """Bytes that the body of a record may have (RFC 5246, 6.2.3)."""
 BEGINNING = re.compile(rb"[\x14-\x17]\x03[\x00-\x04]")
-Mark: TypeAlias = tuple[int, int, int]
-"""A place, counted from a record's first byte; time and number of the packet that brought what stands from there on."""
-
-
-class Record(NamedTuple):
-    """One record: `marks` are in order, the first of them at or before the record's first byte."""
-
-    kind: int
-    version: bytes
-    body: bytes
-    marks: list[Mark]
 
 
 class Cutter:
@@ -46,6 +36,10 @@ class Cutter:
     def held(self) -> int:
         """Bytes that wait."""
         return len(self._data)
+
+    def peek(self) -> bytes:
+        """Return what waits."""
+        return bytes(self._data)
 
     def data(self, payload: bytes, time: int, number: int) -> None:
         """Take the next bytes of the direction."""
@@ -151,7 +145,9 @@ class Cutter:
         first = max(bisect_right(self._marks, start, key=_place) - 1, 0)
         last = bisect_left(self._marks, end, first, key=_place)
         marks = [(mark - start, time, number) for mark, time, number in self._marks[first:last]]
-        return Record(data[place], bytes(data[place + 1 : place + 3]), body, marks)
+        after = place + HEAD + size
+        chained = after == len(data) or BEGINNING.match(data, after) is not None
+        return Record(data[place], bytes(data[place + 1 : place + 3]), body, marks, chained)
 
     def _pass(self, length: int) -> None:
         self._passed += length

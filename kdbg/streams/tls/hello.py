@@ -226,7 +226,7 @@ class Suite(NamedTuple):
     @property
     def modern(self) -> bool:
         """Whether it is one of TLS 1.3."""
-        return "_WITH_" not in self.name
+        return self.name.startswith("TLS_") and "_WITH_" not in self.name
 
     @property
     def tag(self) -> int:
@@ -245,6 +245,18 @@ def suite(code: int) -> Suite | None:
     mac = "sha1" if said == "sha" else said
     prf = "sha384" if mac == "sha384" else "sha256"
     return Suite(name, found["mode"], int(found["bits"] or 256) // 8, prf, mac)
+
+
+def gcm_suite(size: int) -> Suite:
+    """Return the cipher of TLS 1.2 with a key of so many bytes, where how keys were agreed on is not known."""
+    return Suite(f"AES_{8 * size}_GCM", "GCM", size, "sha256", "sha256")
+
+
+@lru_cache
+def suite_named(name: str) -> Suite | None:
+    """Return the suite of a name, or of one that `gcm_suite` gives; None where there is none."""
+    codes = (code for code, each in NAMES.items() if each == name)
+    return suite(next(codes, 0)) or next((one for one in map(gcm_suite, (16, 32)) if one.name == name), None)
 
 
 def suite_name(code: int) -> str:

@@ -6,17 +6,19 @@ what is known: who speaks TLS to whom, and why it was not decrypted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kdbg.budget import Budget
 from kdbg.streams.tls import hello as shake
+from kdbg.streams.tls.record import BoundKey, Record, SealedRecord
 from kdbg.streams.tls.side import TlsDirection
 
 from .hello import TLS_1_2, TLS_1_3, suite, suite_name, version_name
 
 if TYPE_CHECKING:
+    from kdbg.capture.packet import Endpoint
     from kdbg.streams.tls.hello import Hello
     from kdbg.streams.tls.openers import Opener
 
@@ -58,6 +60,8 @@ class Why(StrEnum):
     UNANSWERED = "unanswered"
     REFUSED = "refused"
     UNFINISHED = "unfinished"
+    NOT_IN_MEMORY = "not-in-memory"
+    OTHER_PROCESS = "other-process"
 
 
 class TlsFacts(NamedTuple):
@@ -79,7 +83,32 @@ class Keys(Protocol):
 
     def find(self, key: bytes, /) -> Mapping[str, bytes] | None: ...
 
+    def bound(self, sender: Endpoint, receiver: Endpoint, /) -> Sequence[BoundKey]:
+        """Return what may open the records that one end of a connection sends, where its handshake was not captured."""
+        ...
+
+    def awaits(self, connection: TlsConnection, /) -> bool:
+        """Return whether secrets of a connection are looked for, so that it waits for them."""
+        ...
+
     def __bool__(self) -> bool: ...
+
+
+class TlsSample(NamedTuple):
+    """What a capture shows of a TLS connection whose secrets are not known.
+
+    `ends` sent the `records`, side by side: the first encrypted ones that the capture has. Without a handshake, `suite`
+    and `version` are 0, the randoms empty, and which end is the client's is not known.
+    """
+
+    ends: tuple[Endpoint, Endpoint]
+    records: tuple[tuple[SealedRecord, ...], tuple[SealedRecord, ...]]
+    version: int = 0
+    suite: int = 0
+    client: int = 0
+    client_random: bytes = b""
+    server_random: bytes = b""
+    encrypt_then_mac: bool = False
 
 
 class TlsConnection:
@@ -91,11 +120,14 @@ class TlsConnection:
 
     def __init__(
         self,
+        ends: tuple[Endpoint, Endpoint],
         keys: Keys | None,
         budget: Budget,
         opens: Callable[[TlsConnection], None],
         closes: Callable[[TlsConnection, Why], None],
     ) -> None:
+        self.ends: tuple[Endpoint, Endpoint] = ends
+        """Who sends what `sides` take."""
         self.keys: Keys | None = keys
         self.budget: Budget = budget
         self.tries: int = MOST_TRIES
@@ -112,13 +144,17 @@ class TlsConnection:
         self.decided: bool = False
         self._failures = 0
         self._patience = MOST_SEEN
+        self._tried: dict[TlsDirection, int] = {}
+        self._late = ""
 
     @property
     def about(self) -> TlsFacts:
         """What is known by now."""
         asked, chosen = self._asked, self._chosen
         version = cipher = ""
-        if chosen is not None:
+        if self._late:
+            version, cipher = "TLS 1.3" if self._late.startswith("TLS_") else "TLS 1.2", self._late
+        elif chosen is not None:
             version, cipher = version_name(chosen.versions[0]), suite_name(chosen.suites[0])
         elif asked is not None:
             version = version_name(max((each for each in asked.versions if each <= TLS_1_3), default=TLS_1_2))
@@ -157,11 +193,15 @@ class TlsConnection:
         if not self._is_1_3:
             side.seal()
 
-    def encrypted(self, side: TlsDirection) -> bool | None:
+    def encrypted(self, side: TlsDirection, record: Record) -> bool | None:
         """Say what becomes of an encrypted record: it is opened (True), waits (None), or is passed over (False)."""
         if side.openers:
             return True
         if side is not self.client and side is not self._server:
+            if self._open_late(side, record):
+                return True
+            if self.keys is not None and self.keys.awaits(self):
+                return None
             self._close(Why.NO_HANDSHAKE)
             return False
         if self._asked is None or self._chosen is None:
@@ -193,15 +233,51 @@ class TlsConnection:
     def waits(self) -> None:
         """Look for secrets that have come in the meantime; give up where too much waits, or nothing follows."""
         self._begin()
-        if self.decided:
+        if self.decided and not any(side.waiting for side in self.sides):
             return
-        if self.budget.left < 0 or sum(side.held for side in self.sides) > MOST_WAITING or self._all_ended:
+        awaits = self.keys is not None and self.keys.awaits(self)
+        if self.budget.left < 0 or sum(side.held for side in self.sides) > MOST_WAITING:
+            if awaits:
+                for side in self.sides:
+                    side.shorten()
+            else:
+                self._close(self._reason())
+        elif self._all_ended and not awaits:
             self._close(self._reason())
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a side waits for its secrets."""
+        return any(side.waiting is not None for side in self.sides)
+
+    def give_up(self, why: Why) -> None:
+        """Take note that secrets that were looked for are not found."""
+        self._close(why)
+        for side in self.sides:
+            if side.waiting is not None:
+                side.ignore()
 
     def ended(self, side: TlsDirection) -> None:
         """Take note that nothing follows of a side."""
         if self._all_ended:
             self._close(self._reason())
+
+    @property
+    def is_late(self) -> bool:
+        """Whether neither side's handshake was captured, but secrets may be known."""
+        return self._asked is None and self._chosen is None and bool(self.keys)
+
+    def sample(self) -> TlsSample:
+        """Return what the capture shows of the connection, for those who look for its secrets."""
+        one, other = self.sides
+        found = TlsSample(self.ends, (tuple(one.sample()), tuple(other.sample())))
+        asked, chosen = self._asked, self._chosen
+        if asked is None or chosen is None:
+            return found
+        return found._replace(
+            version=chosen.versions[0], suite=chosen.suites[0], client=self.sides.index(self.client or one),
+            client_random=asked.random, server_random=chosen.random, encrypt_then_mac=chosen.encrypt_then_mac,
+        )  # fmt: skip
 
     def ignore(self) -> None:
         """Free what waits, and take nothing any more."""
@@ -238,6 +314,9 @@ class TlsConnection:
         """Find the keys, once both sides have said hello; what waited for them goes on."""
         asked, chosen, client, server = self._asked, self._chosen, self.client, self._server
         if asked is None or chosen is None or client is None or server is None:
+            for side in self.sides if self.is_late else ():
+                if side.waiting is not None and len(self._bound(side)) > self._tried.get(side, 0):
+                    side.go_on()
             return
         self._obstacle = self._find_keys(asked, chosen, client, server)
         for side in (server, client):
@@ -253,6 +332,7 @@ class TlsConnection:
             return Why.NO_KEYS
         secrets = self._secrets(self.keys, asked, chosen)
         if secrets is None:  # they may come yet
+            self.keys.awaits(self)
             return None
         try:
             from kdbg.streams.tls import openers
@@ -269,6 +349,28 @@ class TlsConnection:
             keys: list[Opener] = [openers.Sealed13(found, secret) for secret in of_side if secret]
             side.use(keys, at_once=True)
         return None
+
+    def _bound(self, side: TlsDirection) -> Sequence[BoundKey]:
+        """Return the keys that go by the ends of the connection, for the records of a side."""
+        sender = self.sides.index(side)
+        return self.keys.bound(self.ends[sender], self.ends[1 - sender]) if self.keys else ()
+
+    def _open_late(self, side: TlsDirection, record: Record) -> bool:
+        """Find what opens the records of a side from one in the middle of the connection on."""
+        bound = self._bound(side)
+        if len(bound) <= self._tried.get(side, 0):
+            return False
+        self._tried[side] = len(bound)
+        try:
+            from kdbg.streams.tls.recovery.record_number import opener_at
+        except ImportError:
+            return False
+        for key in bound:
+            if (found := opener_at(key, SealedRecord(*record[:3]))) is not None:
+                self._late = key[0]
+                side.use_from(*found)
+                return True
+        return False
 
     def _secrets(self, keys: Keys, asked: Hello, chosen: Hello) -> list[bytes] | None:
         """Return the master secret (TLS 1.2); or (TLS 1.3) the client's and the server's of the handshake, b"" where

@@ -7,23 +7,27 @@ as could have been lost are tried, and no more than the session allows for the w
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from kdbg.streams.tcp.stream import NOBODY, Event, Receiver, replay
-from kdbg.streams.tls.cutter import HEAD, Cutter, Record
+from kdbg.streams.tls.cutter import Cutter
 from kdbg.streams.tls.hello import HandshakeReassembly, hello
+from kdbg.streams.tls.record import ALERT, CHANGE_CIPHER_SPEC, DATA, HANDSHAKE, HEAD, Record, SealedRecord
 
 if TYPE_CHECKING:
     from kdbg.streams.tls.openers import Opener, Plain
     from kdbg.streams.tls.session import TlsConnection
 
-CHANGE_CIPHER_SPEC, ALERT, HANDSHAKE, DATA = 20, 21, 22, 23
 UPDATES = 2
 """Updates of the key that may be missed in a gap."""
 NEARBY = 8
 """Numbers tried for a record that does not open though none before it is missing."""
 SMALLEST = 17
 """Bytes of a record's body that are not plain, at the least: more records than that says cannot be missing."""
+SAMPLED = 12
+"""Records of which secrets are looked for: of the first after a handshake, some are the handshake's own."""
+LARGEST_SAMPLE = 1 << 18
 Found: TypeAlias = "tuple[int, Opener, int]"
 """The place of a key after the one in use, the key, and a record's number under it."""
 
@@ -46,6 +50,7 @@ class TlsDirection:
         self._number = 0
         self.waiting: list[Event] | None = None
         """What waits for secrets, None for nothing."""
+        self._sample: list[SealedRecord] = []
 
     def attach(self, receiver: Receiver) -> None:
         """Say who takes the plain bytes."""
@@ -93,6 +98,32 @@ class TlsDirection:
         if at_once:
             self.sealed, self._number = True, 0
 
+    def use_from(self, opener: Opener, number: int) -> None:
+        """Open records by this from one in the middle of the connection on, whose number this is."""
+        self.openers, self.sealed, self._all_kinds = [opener], True, True
+        self._number = number
+
+    def sample(self) -> list[SealedRecord]:
+        """Return the first encrypted records of those that wait."""
+        if len(self._sample) < SAMPLED and self.waiting is not None:
+            data = self._cutter.peek()
+            for what, _, _ in self.waiting:
+                if not isinstance(what, bytes) or len(data) > LARGEST_SAMPLE:
+                    break
+                data += what
+            self._sample = list(islice(_sealed(data), SAMPLED))
+        return self._sample
+
+    def shorten(self) -> None:
+        """Keep no more than a sample of what waits: the rest counts as a gap."""
+        self.sample()
+        if self.waiting:
+            length = sum(len(what) if isinstance(what, bytes) else what or 0 for what, _, _ in self.waiting)
+            _, time, number = self.waiting[0]
+            self.waiting = [(length, time, number), *(last for last in self.waiting[-1:] if last[0] is None)]
+            self._session.budget.left += self.held - self._cutter.held
+            self.held = self._cutter.held
+
     def finish(self) -> None:
         """Open what follows by the next key that is known; a Finished that comes later, of a client that was asked who
         it is, changes none."""
@@ -126,7 +157,7 @@ class TlsDirection:
         if record.kind != DATA and not (self.sealed and self._all_kinds):
             self._take(record, (record.kind, record.body))
             return True
-        verdict = self._session.encrypted(self)
+        verdict = self._session.encrypted(self, record)
         if verdict is None:
             self.waiting, self.held = [], self._cutter.held
             self._session.budget.left -= self.held
@@ -139,6 +170,8 @@ class TlsDirection:
         """Return whether a record after a gap can be opened, and go on with its number; what was missed is a gap."""
         if self.over:
             return False
+        if not self.openers and record.kind == DATA and record.chained and self._session.is_late:
+            return True
         if not self.openers:  # a client says hello twice where the server asks it to
             if record.kind != HANDSHAKE or not record.body or hello(record.body[0], record.body[4:]) is None:
                 return False
@@ -250,3 +283,14 @@ class TlsDirection:
         self._session.budget.left += self.held
         self.held = 0
         return waited
+
+
+def _sealed(data: bytes) -> Iterator[SealedRecord]:
+    """Yield the whole records at the front of some bytes."""
+    place = 0
+    while len(data) >= place + HEAD:
+        end = place + HEAD + int.from_bytes(data[place + 3 : place + HEAD], "big")
+        if end > len(data):
+            return
+        yield SealedRecord(data[place], data[place + 1 : place + 3], data[place + HEAD : end])
+        place = end

@@ -151,6 +151,12 @@ def take_filters(options: dict[str, Any]) -> Filters:
         from ...capture.keylog import KeyLog
 
         KeyLog().use(filters.tls_keys, live=True)  # one that cannot be read is refused at once
+    if filters.pid:
+        from ...views.reading.process_keys import check
+        from .output import say
+
+        for pid, name in zip(sorted(filters.pid), check(sorted(filters.pid)), strict=True):
+            say(f"reading the memory of {name} {pid} for TLS keys")
     return filters
 
 

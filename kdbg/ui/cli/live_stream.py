@@ -22,16 +22,21 @@ from ...analysis.logs.log import ApplicationLog
 from ...capture import Capture, Lost
 from ...capture.source import open_source
 from ...exchanges.engine.driver import Drive, Pairing, seldom_collected
+from ...exchanges.engine.engine import Engine
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.peers import Process, endpoint
+from ...protocol.findings import Finding
 from ...protocol.findings.amounts import count
+from ...protocol.findings.facts import Encrypted
 from ...streams.tcp.connection import Connection
+from ...streams.tls.session import Why
 from ...views.render.values import escape
 from . import INTERRUPTED, drop_output
 from .inputs import LOST
 from .runner import Blocks, OpenFile, Runner, Through
 
 if TYPE_CHECKING:
+    from ...live.process_keys import ProcessKeys
     from ...live.socket_processes import Owners
     from .exchange_output import ExchangeOutput
 
@@ -82,7 +87,7 @@ class LiveStream:
             output.write(file, drive)
 
     def watch(
-        self, stream: BinaryIO, read: Callable[[OpenFile], None], ended: Callable[[], None] = lambda: None
+        self, stream: BinaryIO, read: Callable[[OpenFile], None], ended: Callable[[], object] = lambda: None
     ) -> int:
         """Have all of the stream read; print the closing line, and return the exit status.
 
@@ -128,9 +133,17 @@ class LiveStream:
 
     def _blocks(self, capture: Capture | ApplicationLog, engine: Pairing) -> Blocks:
         """Yield the packets, and say what is odd about connections, and missing, as soon as it is known."""
-        runner = self.runner
+        runner, processes = self.runner, self.processes
+        keys = processes.keys_of(engine) if processes is not None else None
         for packets in capture.blocks(pause=PAUSE, singly=runner.left is not None):
             yield packets
+            while keys is not None and keys.is_busy:
+                if keys.look():
+                    yield []
+                elif packets or not (isinstance(capture, Capture) and capture.source.is_silent(PAUSE)):
+                    break
+            if keys is not None:  # connections of other processes are not wanted
+                engine.findings[:] = [one for one in engine.findings if not is_other_process(one[1])]
             if engine.findings:
                 runner.tell(engine, self.name)
             lost = capture.lost
@@ -142,8 +155,12 @@ class LiveStream:
                 self._lost, self._lost_told = lost, monotonic()
             if runner.outlet is not None:
                 runner.outlet.tick(idle=not packets)
-            if self.processes is not None:
-                self.processes.look(idle=not packets)
+            if processes is not None:
+                processes.look(idle=not packets)
+        if keys is not None:
+            keys.finish()
+            if keys.opened or keys.closed:
+                runner.say(f"TLS keys found for {keys.opened} of {count(keys.opened + keys.closed, 'connection')}")
 
     @contextmanager
     def signals(self) -> Iterator[None]:
@@ -168,17 +185,35 @@ class LiveStream:
             raise KeyboardInterrupt
 
 
+def is_other_process(finding: Finding) -> bool:
+    """Return whether a connection was not decrypted because it is another process's than those that are wanted."""
+    return isinstance(finding.facts, Encrypted) and finding.facts.why == Why.OTHER_PROCESS
+
+
 class ProcessFilter:
     """Finds the processes at the ends of connections, and tells `say` of them; `wants` is a filter of exchanges.
+
+    `keys` gets the lines of TLS keys that are found in the memory of processes.
 
     A connection is looked up when it proves to be Kafka, by which time its broker has accepted it.
     """
 
-    def __init__(self, owners: Owners, say: Callable[[str], None]) -> None:
-        self.owners = owners
-        self.say = say
+    def __init__(
+        self, owners: Owners, say: Callable[[str], None], keys: Callable[[str], object] = lambda line: None
+    ) -> None:
+        self.owners, self.say, self._keys = owners, say, keys
         self._found: dict[int, tuple[Process | None, Process | None] | None] = {}
         self._waiting: list[tuple[Connection, int, int]] = []
+
+    def keys_of(self, engine: Pairing) -> ProcessKeys | None:
+        """Have an engine use the TLS keys in the memory of the processes that are wanted; None for any process."""
+        if not self.owners.narrowed or not isinstance(engine, Engine):
+            return None
+        from ...live.process_keys import ProcessKeys
+
+        keys = ProcessKeys(lambda: list(self.owners.processes()), self.say, self._keys)
+        keys.log, engine.keys = engine.keys, keys
+        return keys
 
     def met(self, connection: Connection, client: int | None) -> None:
         """Take notice of a connection once it is Kafka; `client` is 0 if its initiator sends the requests, else 1."""

@@ -1,8 +1,19 @@
-"""`kdbg tls-keys`: how clients are made to log the secrets of their TLS sessions."""
+"""`kdbg tls-keys`: how clients are made to log the secrets of their TLS sessions, and those of running processes."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+
 import click
+
+from ...errors import InputError
+from ...protocol.findings.amounts import count
+from ...views.render.values import escape
+from . import UNDECODED
+from .output import say
 
 INTRODUCTION = """\
 kdbg decrypts TLS with the session secrets that a client or broker logs to a
@@ -84,18 +95,103 @@ kdbg logs the keys of its own sessions:
 
 
 @click.command(context_settings={"max_content_width": 100})
-@click.argument("client", type=click.Choice(list(CLIENTS)), required=False)
-def command(client: str | None) -> None:
-    """Show how each client logs its TLS keys.
+@click.argument("source", required=False, metavar="[CLIENT|CAPTURE|-]")
+@click.option("--pid", type=click.IntRange(1), multiple=True, metavar="PID",
+              help="Search the memory of this process for the keys of its connections. Repeatable.")  # fmt: skip
+@click.option("--interface", "-i", metavar="NAME", help="Capture on this interface instead of reading CAPTURE.")
+@click.option("--out", "-o", type=click.Path(), metavar="FILE", help="Write the keys that are found to this file.")
+def command(source: str | None, pid: tuple[int, ...], interface: str | None, out: str | None) -> int:
+    """Show how clients log their TLS keys, or find the keys of running processes.
 
     CLIENT is java, librdkafka, go, python, node or kdbg; broker logs the keys of all clients.
 
+    With --pid, kdbg reads the memory of processes of this machine, as a debugger does, and writes the keys of those
+    connections that are open and in CAPTURE, on the interface (until Ctrl-C), or in the capture on standard input (-).
+    kdbg and Wireshark read the file, which only its owner may read.
+
     \b
-    kdbg tls-keys
     kdbg tls-keys java
+    sudo kdbg tls-keys --pid 4711 capture.pcap -o keys.log
+    sudo kdbg tls-keys --pid 4711 -i eth0 -o keys.log
     """
+    if pid:
+        if out is None or (source is None) == (interface is None):
+            raise click.UsageError("--pid needs -o FILE, and either a CAPTURE or -i NAME")
+        return find(sorted(set(pid)), source, interface, out)
+    if source not in (None, *CLIENTS):
+        raise click.UsageError(f"unknown client {source!r}: use {', '.join(CLIENTS)}; for a capture add --pid")
     click.echo(INTRODUCTION)
     for name, text in CLIENTS.items():
-        if client in (None, name):
+        if source in (None, name):
             click.echo(f"{name}\n")
             click.echo("".join(f"  {line}" if line.strip() else line for line in text.splitlines(keepends=True)))
+    return 0
+
+
+def find(pids: Sequence[int], source: str | None, interface: str | None, out: str) -> int:
+    """Write the keys of processes' connections to a key log; return the exit status."""
+    from ...views.reading.process_keys import check
+
+    which = ", ".join(f"{name} {pid}" for name, pid in zip(check(pids), pids, strict=True))
+    with key_log(out) as write:
+        write(f"# TLS keys out of the memory of {escape(which)}: they decrypt the traffic of its connections")
+        if interface is None and source != "-":
+            say(f"searching the memory of {escape(which)} for TLS keys")
+            return find_in_capture(pids, str(source), out, write)
+        return find_live(pids, interface, write)
+
+
+@contextmanager
+def key_log(path: str) -> Iterator[Callable[[str], object]]:
+    """Make a context with what writes lines to a key log, each at once, which only its owner may read."""
+    from ...atomic import private
+
+    try:
+        descriptor = private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    except OSError as error:
+        raise InputError(f"{path}: cannot write the keys: {error.strerror}") from None
+    try:
+        yield lambda line: os.write(descriptor, f"{line}\n".encode())
+    finally:
+        os.close(descriptor)
+
+
+def find_in_capture(pids: Sequence[int], source: str, out: str, write: Callable[[str], object]) -> int:
+    """Write the keys of the connections that a capture shows; return the exit status."""
+    from ...views.reading.process_keys import lines_of
+
+    found = lines_of(source, pids)
+    for line in found.lines:
+        write(line)
+    if found.opened:
+        say(f"{escape(out)}: keys of {found.opened} of {count(found.open, 'open TLS connection')}")
+    else:
+        say(f"{escape(source)}: {found.problem or 'no TLS connection whose keys are not known'}")
+    return 0 if found.opened else UNDECODED
+
+
+def find_live(pids: Sequence[int], interface: str | None, write: Callable[[str], object]) -> int:
+    """Write the keys of connections as packets show them, until Ctrl-C or the end of the input."""
+    from ...exchanges.filters.filter_set import Filters
+    from ...live.capture_process import CaptureOptions, CaptureProcess, capture
+    from ...live.socket_processes import Owners
+    from .live_stream import LiveStream, ProcessFilter
+    from .output import Writer
+    from .runner import OpenFile, Runner
+
+    runner = Runner(Filters(), Writer(live=True), fails=False)
+    processes = ProcessFilter(Owners(pids), runner.say, write)
+
+    def read(file: OpenFile) -> None:
+        with stream.drive(file) as drive:
+            for _ in drive.chunks():
+                pass
+
+    if interface is None:
+        stream = LiveStream(runner, "standard input", processes=processes)
+        return stream.watch(os.fdopen(os.dup(0), "rb", buffering=0), read)
+    options = CaptureOptions(interface, "tcp", 1 << 18, 128 << 20)
+    with CaptureProcess(interface, partial(capture, options)) as captured:
+        stream = LiveStream(runner, interface, captured.stop, processes)
+        runner.say(f"capturing on {escape(interface)}; press Ctrl-C to stop")
+        return stream.watch(captured.stream, read, captured.finish)

@@ -53,8 +53,6 @@ SHARE = 10
 @click.option("--via", metavar="METHOD:TARGET",
               help="Run tcpdump elsewhere: ssh:HOST, docker:NAME, podman:NAME, kubectl:POD[/CONTAINER], "
                    "run:COMMAND.")  # fmt: skip
-@click.option("--pid", type=click.IntRange(1), multiple=True, metavar="PID",
-              help="Show only connections of this process. Repeatable.")  # fmt: skip
 @click.option("--container", multiple=True, metavar="ID",
               help="Show only connections of this container or pod (ID prefix). Repeatable.")  # fmt: skip
 @click.option("--write", "path", type=click.Path(), metavar="FILE", help="Save the captured packets as pcapng.")
@@ -75,9 +73,9 @@ SHARE = 10
 @tree_options("--no-pager")
 @input_options
 def command(
-    interface: str, bpf: str | None, via: str | None, pid: tuple[int, ...], container: tuple[str, ...],
-    path: str | None, rotate: Any, snaplen: int, buffer: int, format: str, diagnose: bool, tui: bool, light: bool,
-    otlp: str | None, metrics: str | None, **options: Any,
+    interface: str, bpf: str | None, via: str | None, container: tuple[str, ...], path: str | None, rotate: Any,
+    snaplen: int, buffer: int, format: str, diagnose: bool, tui: bool, light: bool, otlp: str | None,
+    metrics: str | None, **options: Any,
 ) -> int:  # fmt: skip
     """Capture and decode live traffic on an interface.
 
@@ -85,8 +83,11 @@ def command(
     packets, also those of exchanges that the filters hide. Press Ctrl-C to stop; kdbg then prints what it has
     captured so far.
 
+    --pid and --container show only connections of a process. Those with TLS are decrypted with the keys in its memory.
+
     \b
     kdbg watch -i lo --port 9092
+    sudo kdbg watch --pid 4711
     kdbg watch --errors -f tree
     kdbg watch --port 9092 --diagnose
     kdbg watch --port 9092 --otlp http://127.0.0.1:4318 --metrics 9464
@@ -102,7 +103,7 @@ def command(
     from .live_stream import LiveStream, ProcessFilter
     from .runner import Runner, ignore
 
-    read = take_view_readers(options, format)
+    read, pid = take_view_readers(options, format), options.pop("pid")
     if rotate is not None and path is None:
         raise click.UsageError("--rotate requires --write")
     look, filters = take_look(options, format, read), take_filters(options)

@@ -52,14 +52,22 @@ def numbered(source: Named) -> tuple[str, str] | None:
 def chosen(source: Named, filters: Filters) -> tuple[Named, Filters]:
     """Return what to open, and the filters for it: of `FILE#N`, exchange N alone is wanted.
 
-    Raise `InputError` where exchanges are chosen by their numbers already.
+    TLS keys of processes become a key log of the file. Raise `InputError` where exchanges are chosen by their numbers
+    already, and where the memory of a process cannot be read.
     """
     found = numbered(source)
-    if found is None:
-        return source, filters
-    if filters.exchange:
-        raise InputError(f"{source}: #N cannot be combined with --exchange; omit one of them")
-    return found[0], filters.but(exchange=found[1])
+    if found is not None:
+        if filters.exchange:
+            raise InputError(f"{source}: #N cannot be combined with --exchange; omit one of them")
+        source, filters = found[0], filters.but(exchange=found[1])
+    if filters.pid:
+        from .process_keys import key_log_of  # which others do without
+
+        if not isinstance(source, (str, os.PathLike)) or source == "-":
+            raise InputError("--pid reads a capture twice: save it to a file, or use kdbg watch --pid")
+        logs = key_log_of(os.fspath(source), filters.pid)
+        filters = filters.but(tls_keys=[*(filters.tls_keys or ()), *logs] or None, pid=None)
+    return source, filters
 
 
 def open_any(name: Named) -> Capture | ApplicationLog | BrokerFile:

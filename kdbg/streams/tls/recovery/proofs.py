@@ -1,0 +1,154 @@
+"""Which secrets are whose: samples of connections and a searched memory in, proved keys out.
+
+A traffic secret of TLS 1.3 gives a key that is in use (RFC 8446, 7.3); the tag of a record then proves whose it is.
+Where the capture has the handshake, secrets go by the client's random, as in any key log; else by the two ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import NamedTuple
+
+from ..hello import TLS_1_2, Suite, gcm_suite, suite, suite_named
+from ..openers import Sealed13, expand_label, openers_12
+from ..record import BoundKey, SealedRecord
+from ..session import TRAFFIC, TlsSample
+from .record_number import nonce_12, number_13
+
+ROUNDS = (1 << 12, 1 << 16, 1 << 20, 1 << 24)
+"""Numbers up to which records are looked for: first all connections nearby, then those that are left further on."""
+MOST_NUMBERS = 1 << 28
+"""Numbers that are tried in all: half a minute, at ten million a second."""
+FIRST = 12
+"""Records after a handshake of which one is the first with a traffic secret."""
+AES, CHACHA20 = ("TLS_AES_256_GCM_SHA384", "TLS_AES_128_GCM_SHA256"), ("TLS_CHACHA20_POLY1305_SHA256",)
+"""Suites of TLS 1.3 that are looked for where the capture does not have the handshake."""
+HASH_SIZES = {"sha256": 32, "sha384": 48}
+FEW = 1 << 16
+"""Windows that are tried on records although no key of theirs is in use, at most."""
+
+
+class Proved(NamedTuple):
+    """A key that opens records of a connection: a secret with its label in a key log, or what goes by the two ends.
+
+    `side` sends the records, side by side as in the sample.
+    """
+
+    sample: TlsSample
+    label: str
+    secret: bytes
+    side: int = 0
+    bound: BoundKey | None = None
+
+
+class FoundSecrets:
+    """What was found in a memory: AES `keys` in use, and `windows` that may be secrets, by their size.
+
+    `present` returns those of some keys that stand anywhere in the memory: of ciphers without a key schedule.
+    """
+
+    def __init__(
+        self,
+        keys: Collection[bytes],
+        windows: Mapping[int, Collection[bytes]],
+        present: Callable[[Collection[bytes]], Collection[bytes]],
+    ) -> None:
+        self.keys, self.windows, self._present = keys, windows, present
+        self._modern: dict[Suite, list[bytes]] = {}
+
+    def modern(self, of: Suite) -> list[bytes]:
+        """Return the traffic secrets of TLS 1.3 whose key under a suite is in use."""
+        if of not in self._modern:
+            derived = {expand_label(each, b"key", of.key, of.prf): each for each in self.windows[HASH_SIZES[of.prf]]}
+            used = self.keys if of.mode == "GCM" else self._present(derived.keys())
+            self._modern[of] = [secret for key, secret in derived.items() if key in used]
+        return self._modern[of]
+
+
+def proved(samples: Collection[TlsSample], secrets: FoundSecrets) -> Iterator[Proved]:
+    """Yield the keys of those connections for which that is possible."""
+    for sample in samples:
+        if sample.client_random:
+            yield from _of_handshake(sample, secrets)
+    yield from _of_middle([sample for sample in samples if not sample.client_random], secrets)
+
+
+def _of_handshake(sample: TlsSample, secrets: FoundSecrets) -> list[Proved]:
+    """Return the keys of a connection whose handshake is in the capture: all of them, or none."""
+    of, keys = suite(sample.suite), list[Proved]()
+    if of is not None and sample.version == TLS_1_2:
+        found = next((each for each in secrets.windows[48] if _is_master(each, of, sample)), None)
+        return [] if found is None else [Proved(sample, "CLIENT_RANDOM", found)]
+    for label, side in zip(TRAFFIC, (sample.client, 1 - sample.client), strict=True):
+        found = None if of is None else _first_secret(of, sample.records[side][:FIRST], secrets)
+        if found is None:
+            return []
+        keys.append(Proved(sample, label, found, side))
+    return keys
+
+
+def _first_secret(of: Suite, records: tuple[SealedRecord, ...], secrets: FoundSecrets) -> bytes | None:
+    """Return the secret under which one of these records is the first one."""
+    windows = secrets.windows[HASH_SIZES[of.prf]]
+    tried = [*secrets.modern(of), *(windows if len(windows) <= FEW else ())]
+    for secret in tried:
+        opener = Sealed13(of, secret)
+        if any(opener.open(0, *record) is not None for record in records):
+            return secret
+    return None
+
+
+def _is_master(secret: bytes, of: Suite, sample: TlsSample) -> bool:
+    """Return whether this is the master secret of a connection (RFC 5246, 8.1)."""
+    pair = openers_12(of, secret, sample.client_random, sample.server_random, encrypt_then_mac=sample.encrypt_then_mac)
+    ordered = zip(pair, (sample.client, 1 - sample.client), strict=True)
+    return any(opener.open(0, *sample.records[side][0]) is not None for opener, side in ordered if sample.records[side])
+
+
+def _of_middle(samples: list[TlsSample], secrets: FoundSecrets) -> Iterator[Proved]:
+    """Yield the keys of connections without a handshake. Numbers of records begin at 0 and grow: near ones first."""
+    left = {(at, side) for at, sample in enumerate(samples) for side in (0, 1) if sample.records[side]}
+    budget, keys = MOST_NUMBERS, set(secrets.keys)
+    for suites in (AES, CHACHA20) if left else ():
+        unused = {(of, secret) for of in filter(None, map(suite_named, suites)) for secret in secrets.modern(of)}
+        start = 0
+        for end in ROUNDS:
+            for at, side in sorted(left):
+                sample, records = samples[at], samples[at].records[side]
+                counted = _counts(records)
+                key = None if counted else _modern_key(records, unused, start, end)
+                if key is None and counted is not False:
+                    key = _key_12(records, keys, start, end)
+                budget -= (end - start) * (len(keys) if counted else len(unused))
+                if key is not None:
+                    left.discard((at, side))
+                    unused = {one for one in unused if one[1] != key[2]}
+                    keys.discard(key[2][:-4])
+                    yield Proved(sample, "", key[2], side, key)
+            start = end
+            if budget < 0 or not left:
+                return
+        keys = set()  # all were tried
+
+
+def _counts(records: tuple[SealedRecord, ...]) -> bool | None:
+    """Return whether records begin with a number that grows, as with TLS 1.2 (RFC 5288, 3); None where one is alone."""
+    return len({record.body[:5] for record in records}) == 1 if len(records) > 1 else None
+
+
+def _modern_key(
+    records: tuple[SealedRecord, ...], unused: Collection[tuple[Suite, bytes]], start: int, end: int
+) -> BoundKey | None:
+    """Return which traffic secret records of TLS 1.3 are under."""
+    for of, secret in unused:
+        if (number := number_13(of, secret, records, start, end)) is not None:
+            return of.name, number, secret
+    return None
+
+
+def _key_12(records: tuple[SealedRecord, ...], keys: Collection[bytes], start: int, end: int) -> BoundKey | None:
+    """Return which key in use records of TLS 1.2 are under."""
+    for key in keys:
+        if (found := nonce_12(key, records, start, end)) is not None:
+            return gcm_suite(len(key)).name, found.number, key + found.salt
+    return None

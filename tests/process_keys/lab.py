@@ -43,12 +43,17 @@ PAUSE = 100
 """Milliseconds between two records of a producer."""
 CONNECTED, STOPPED = 60.0, 5.0
 REQUEST_LOG = "requests.txt"
+"""A file of the broker's folder; each line has the request and the response of an exchange over SASL_SSL."""
 LOGGER = f"""\
 appender.requests.type = File
 appender.requests.name = requests
 appender.requests.fileName = {REQUEST_LOG}
 appender.requests.layout.type = PatternLayout
-appender.requests.layout.pattern = %d %p %m (%c)%n
+appender.requests.layout.pattern = %d{{UNIX_MILLIS}} %m%n
+appender.requests.filter.type = RegexFilter
+appender.requests.filter.regex = .*"listener":"{LISTENER}".*
+appender.requests.filter.onMatch = ACCEPT
+appender.requests.filter.onMismatch = DENY
 logger.request.name = kafka.request.logger
 logger.request.level = trace
 logger.request.additivity = false

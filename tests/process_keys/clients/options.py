@@ -12,7 +12,7 @@ OPTIONS = dict(word.split("=", 1) for word in sys.argv[1:])
 
 
 def context() -> ssl.SSLContext:
-    """Return a context for this authority, TLS version and suites of TLS 1.2: those of 1.3 Python 3.11 cannot choose."""
+    """Return a context for this authority, TLS version and suites; Python 3.11 cannot choose those of TLS 1.3."""
     made = ssl.create_default_context(cafile=OPTIONS["ca"])
     if version := OPTIONS.get("tls"):
         made.minimum_version = made.maximum_version = ssl.TLSVersion[f"TLSv{version.replace('.', '_')}"]

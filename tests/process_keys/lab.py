@@ -4,7 +4,8 @@
     python -m tests.process_keys.lab CLIENT --tls 1.2 --suite chacha20 --seconds 60
 
 starts a broker and a client, prints one line of JSON with their pids once the client has sent its requests, and stops
-both when stdin closes or the time is over. Tests use `broker` and `client`.
+both when stdin closes or the time is over. Tests use `broker` and `client`; what this machine cannot have raises
+Unavailable, which `needed()` of tests/brokers/pool.py makes a skip.
 """
 
 from __future__ import annotations

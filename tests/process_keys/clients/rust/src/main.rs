@@ -22,7 +22,10 @@ type Options = HashMap<String, String>;
 async fn main() -> Result<(), Box<dyn Error>> {
     let words = std::env::args().skip(1);
     let options: Options = words
-        .filter_map(|word| word.split_once('=').map(|(name, value)| (name.into(), value.into())))
+        .filter_map(|word| {
+            word.split_once('=')
+                .map(|(name, value)| (name.into(), value.into()))
+        })
         .collect();
     let tls = Arc::new(tls(&options)?);
     tokio::try_join!(produce(&options, tls.clone()), consume(&options, tls))?;
@@ -74,7 +77,9 @@ async fn client(options: &Options, tls: Arc<ClientConfig>) -> Result<Client, Box
 
 async fn produce(options: &Options, tls: Arc<ClientConfig>) -> Result<(), Box<dyn Error>> {
     let client = client(options, tls).await?;
-    let partition = client.partition_client(&options["topic"], 0, UnknownTopicHandling::Retry).await?;
+    let partition = client
+        .partition_client(&options["topic"], 0, UnknownTopicHandling::Retry)
+        .await?;
     let pause = Duration::from_millis(options["pause"].parse()?);
     loop {
         let record = Record {
@@ -83,14 +88,18 @@ async fn produce(options: &Options, tls: Arc<ClientConfig>) -> Result<(), Box<dy
             headers: BTreeMap::new(),
             timestamp: chrono::Utc::now(),
         };
-        partition.produce(vec![record], Compression::NoCompression).await?;
+        partition
+            .produce(vec![record], Compression::NoCompression)
+            .await?;
         tokio::time::sleep(pause).await;
     }
 }
 
 async fn consume(options: &Options, tls: Arc<ClientConfig>) -> Result<(), Box<dyn Error>> {
     let client = client(options, tls).await?;
-    let partition = client.partition_client(&options["topic"], 0, UnknownTopicHandling::Retry).await?;
+    let partition = client
+        .partition_client(&options["topic"], 0, UnknownTopicHandling::Retry)
+        .await?;
     let mut offset = partition.get_offset(OffsetAt::Latest).await?;
     loop {
         let (records, _) = partition.fetch_records(offset, 1..1_000_000, 100).await?;

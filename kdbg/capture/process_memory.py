@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import re
 import sys
-from array import array
 from collections.abc import Iterator
 from contextlib import suppress
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,13 +21,15 @@ PROC = Path("/proc")
 CHUNK = 1 << 20
 """Bytes that are read at once: few enough for a processor's cache."""
 LINE = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S+) \S+ \S+ \S+ *(.*)")
+AT_ONCE = 1 << 30
+"""Bytes of memory whose pages are looked at at once."""
 THERE = 0b11 << 62
 """Bits of a page in /proc/PID/pagemap: it is in memory, or swapped out."""
 PAGE = 4096
 JAVA_HEAP = "memfd:java_heap"
 """The heap of ZGC, which is shared memory."""
-GO_HEAP = 0xC000000000
-"""Where Go's heap begins on machines of 64 bits."""
+GO_BUILD = b"\xff Go buildinf:"
+"""What stands in every Go program (debug/buildinfo), stripped or not."""
 
 
 class Mapping(NamedTuple):
@@ -66,7 +68,13 @@ class ProcessMemory:
         """Return java or go; "" for all others, whose libraries keep keys as OpenSSL does."""
         if "/libjvm.so" in self._maps:
             return "java"
-        return "go" if any(one.start == GO_HEAP for one in self.mappings()) else ""
+        with (
+            suppress(OSError, ValueError),
+            (self._folder / "exe").open("rb") as program,
+            mmap(program.fileno(), 0, access=ACCESS_READ) as content,
+        ):
+            return "go" if content.find(GO_BUILD) >= 0 else ""
+        return ""
 
     def mappings(self) -> Iterator[Mapping]:
         """Yield the mappings that can hold keys: those that are the process's own, and Java's heap."""
@@ -79,16 +87,16 @@ class ProcessMemory:
 
     def resident(self) -> Iterator[Mapping]:
         """Yield the parts of mappings that exist: to read others would make them."""
+        import numpy as np  # which is optional
+
         with suppress(OSError), (self._folder / "pagemap").open("rb", buffering=0) as pages:
             for start, end, name in self.mappings():
-                at = start
-                while at < end:
-                    pages.seek(at // PAGE * 8)
-                    entries = array("Q", pages.read(min(end - at, CHUNK * 64) // PAGE * 8))
-                    if not entries:
-                        break
-                    yield from _runs(at, entries, name)
-                    at += len(entries) * PAGE
+                for first in range(start, end, AT_ONCE):
+                    pages.seek(first // PAGE * 8)
+                    entries = np.frombuffer(pages.read(min(end - first, AT_ONCE) // PAGE * 8), "<u8")
+                    there = np.concatenate(([False], entries & np.uint64(THERE) != 0, [False]))
+                    edges = (first + np.flatnonzero(there[1:] != there[:-1]) * PAGE).tolist()
+                    yield from (Mapping(*run, name) for run in zip(edges[::2], edges[1::2], strict=True))
 
     def chunks(self, overlap: int) -> Iterator[tuple[int, bytes]]:
         """Yield chunks of what is resident, each with its address; they overlap by so many bytes."""
@@ -102,19 +110,6 @@ class ProcessMemory:
                     return  # the process has ended
                 yield start, data
                 start += CHUNK
-
-
-def _runs(start: int, entries: array[int], name: str) -> Iterator[Mapping]:
-    """Yield the runs of pages that exist."""
-    first = None
-    for place, entry in enumerate(entries):
-        if entry & THERE:
-            first = place if first is None else first
-        elif first is not None:
-            yield Mapping(start + first * PAGE, start + place * PAGE, name)
-            first = None
-    if first is not None:
-        yield Mapping(start + first * PAGE, start + len(entries) * PAGE, name)
 
 
 def _not_permitted(pid: int, folder: Path) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..streams.tls.record import BoundKey
     from ..streams.tls.session import Keys, TlsConnection, TlsSample
 
-TRIES = 6
+TRIES = 5
 """Searches for the keys of a connection: those of a handshake are not there at once."""
 PAUSE = 0.06
 """Seconds between two searches."""
@@ -144,7 +144,8 @@ class ProcessKeys:
                 self._searched.append(connection)
                 samples.setdefault(owner, []).append(sample)
         if self._pool is not None and samples:
-            self._search = self._pool.submit(_search_all, samples)
+            last = min(self._waiting[connection] for connection in self._searched) == 1
+            self._search = self._pool.submit(_search_all, samples, thorough=last)
         elif not samples:
             self._next = monotonic() + PAUSE
 
@@ -179,9 +180,9 @@ class ProcessKeys:
         connection.give_up(Why.NOT_IN_MEMORY)
 
 
-def _search_all(samples: Mapping[int, Sequence[TlsSample]]) -> Lines:
+def _search_all(samples: Mapping[int, Sequence[TlsSample]], *, thorough: bool) -> Lines:
     """Return the lines of the keys that the memories of processes hold for their connections."""
-    return [line_of(key) for pid, some in samples.items() for key in search(pid, some, thorough=False)]
+    return [line_of(key) for pid, some in samples.items() for key in search(pid, some, thorough=thorough)]
 
 
 def _ignore_signals() -> None:

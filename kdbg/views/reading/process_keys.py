@@ -47,7 +47,8 @@ def check(pids: Iterable[int]) -> list[str]:
 def search(pid: int, samples: Sequence[TlsSample], *, thorough: bool) -> list[Proved]:
     """Return the keys of connections that are found in the memory of a process.
 
-    `thorough`: secrets are looked for also where the process's own library would not keep them. Raise `InputError`
+    `thorough`: secrets are looked for also where the process's own library would not keep them, and for connections
+    with millions of records. Raise `InputError`
     where the memory cannot be read.
     """
     from ...streams.tls.recovery.memory import MemorySearch, present
@@ -61,7 +62,7 @@ def search(pid: int, samples: Sequence[TlsSample], *, thorough: bool) -> list[Pr
                 memory_search.take(address, data)
             everywhere = partial(present, memory.chunks(memory_search.OVERLAP))
             secrets = FoundSecrets(memory_search.keys, memory_search.windows, everywhere)
-            found += proved(samples, secrets)
+            found += proved(samples, secrets, thorough=thorough)
             known = {(one.sample, one.side) for one in found} | {(one.sample, 1) for one in found if not one.bound}
             if all((sample, side) in known for sample in samples for side in (0, 1) if sample.records[side]):
                 break
@@ -72,7 +73,7 @@ def _layouts(memory: ProcessMemory) -> list[frozenset[Layout]]:
     """Return where to look for secrets, first where the process's own library keeps them."""
     from ...streams.tls.recovery.memory import Layout
 
-    own = {"java": {Layout.JAVA}, "go": {Layout.GO}}.get(memory.runtime, {Layout.PADDED})
+    own = {"java": {Layout.JAVA}, "go": {Layout.GO, Layout.PADDED}}.get(memory.runtime, {Layout.PADDED})
     tried = [frozenset(own), frozenset(Layout) - {Layout.ANY}]
     small = sum(one.end - one.start for one in memory.resident()) <= SMALL
     return [*tried, frozenset({Layout.ANY})] if small else tried

@@ -99,12 +99,14 @@ def present(chunks: Iterable[tuple[int, bytes]], wanted: Collection[bytes]) -> s
     """Return those of some keys that stand in memory, at addresses that are multiples of 4."""
     found = set[bytes]()
     ordered = np.sort(np.frombuffer(b"".join(key[:4] for key in wanted), "<u4"))
-    begins = np.zeros(1 << 16, bool)
-    begins[ordered & 0xFFFF] = True
+    low, high = np.zeros(1 << 16, bool), np.zeros(1 << 16, bool)
+    low[ordered & 0xFFFF] = high[ordered >> 16] = True
     for _, data in chunks if len(ordered) else ():
         words = np.frombuffer(data, "<u4", len(data) // 4)
-        near = np.flatnonzero(begins[(words & 0xFFFF).astype(np.uint16)])
-        near = near[np.isin(words[near], ordered)]
+        near = np.flatnonzero(low[words.astype(np.uint16)])
+        near = near[high[words[near] >> 16]]
+        at = np.searchsorted(ordered, words[near])
+        near = near[ordered[np.minimum(at, len(ordered) - 1)] == words[near]]
         found.update(key for at in (4 * near).tolist() if (key := data[at : at + KEY_BYTES]) in wanted)
     return found
 
@@ -128,11 +130,11 @@ def _in_go(data: bytes, size: int, address: int) -> Iterator[Offsets]:
     slots = np.arange(0, GO_SPAN - size + 1, size)
     offsets = (np.arange(-(address % GO_SPAN), len(data), GO_SPAN)[:, None] + slots).ravel()
     offsets = offsets[(offsets >= 0) & (offsets + size <= len(data))]
-    words = np.frombuffer(data, "<u8", len(data) // 8)
-    doubts = np.zeros(len(offsets), np.int8)
+    words, doubts = np.frombuffer(data, "<u8", len(data) // 8), np.zeros(len(offsets), np.int8)
     for place in range(size // 8):
         doubts += _doubts(words[offsets // 8 + place])
-    yield offsets[doubts <= 1]
+        offsets, doubts = offsets[doubts <= 1], doubts[doubts <= 1]
+    yield offsets
 
 
 def _anywhere(data: bytes, size: int, _: int) -> Iterator[Offsets]:

@@ -6,7 +6,7 @@ Where the capture has the handshake, secrets go by the client's random, as in an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ..hello import TLS_1_2, Suite, gcm_suite, suite, suite_named
@@ -17,6 +17,8 @@ from .record_number import nonce_12, number_13
 
 ROUNDS = (1 << 12, 1 << 16, 1 << 20, 1 << 24)
 """Numbers up to which records are looked for: first all connections nearby, then those that are left further on."""
+QUICK = 3
+"""Rounds of a search that is not thorough."""
 MOST_NUMBERS = 1 << 28
 """Numbers that are tried in all: half a minute, at ten million a second."""
 FIRST = 12
@@ -65,12 +67,13 @@ class FoundSecrets:
         return self._modern[of]
 
 
-def proved(samples: Collection[TlsSample], secrets: FoundSecrets) -> Iterator[Proved]:
-    """Yield the keys of those connections for which that is possible."""
+def proved(samples: Collection[TlsSample], secrets: FoundSecrets, *, thorough: bool) -> Iterator[Proved]:
+    """Yield the keys of those connections for which that is possible; `thorough`: also of very long ones."""
     for sample in samples:
         if sample.client_random:
             yield from _of_handshake(sample, secrets)
-    yield from _of_middle([sample for sample in samples if not sample.client_random], secrets)
+    rounds = ROUNDS if thorough else ROUNDS[:QUICK]
+    yield from _of_middle([sample for sample in samples if not sample.client_random], secrets, rounds)
 
 
 def _of_handshake(sample: TlsSample, secrets: FoundSecrets) -> list[Proved]:
@@ -105,14 +108,14 @@ def _is_master(secret: bytes, of: Suite, sample: TlsSample) -> bool:
     return any(opener.open(0, *sample.records[side][0]) is not None for opener, side in ordered if sample.records[side])
 
 
-def _of_middle(samples: list[TlsSample], secrets: FoundSecrets) -> Iterator[Proved]:
+def _of_middle(samples: list[TlsSample], secrets: FoundSecrets, rounds: Sequence[int]) -> Iterator[Proved]:
     """Yield the keys of connections without a handshake. Numbers of records begin at 0 and grow: near ones first."""
     left = {(at, side) for at, sample in enumerate(samples) for side in (0, 1) if sample.records[side]}
     budget, keys = MOST_NUMBERS, set(secrets.keys)
     for suites in (AES, CHACHA20) if left else ():
         unused = {(of, secret) for of in filter(None, map(suite_named, suites)) for secret in secrets.modern(of)}
         start = 0
-        for end in ROUNDS:
+        for end in rounds:
             for at, side in sorted(left):
                 sample, records = samples[at], samples[at].records[side]
                 counted = _counts(records)

@@ -88,7 +88,7 @@ class ProcessSockets:
                         self._ends[row.local, row.remote] = pid
 
     def owner(self, one: Endpoint, other: Endpoint) -> int | None:
-        """Return which of the processes has a connection, at either end of it."""
+        """Return which of the processes has, or had, a connection, at either end of it."""
         for local, remote in ((one, other), (other, one)):
             for here, there in rows_of(local, remote):
                 address, _, port = here.partition(":")
@@ -97,3 +97,7 @@ class ProcessSockets:
                     if found is not None:
                         return found
         return None
+
+    def is_open(self, one: Endpoint, other: Endpoint) -> bool:
+        """Return whether one of the processes has a connection open."""
+        return any(row in self._ends for ends in ((one, other), (other, one)) for row in rows_of(*ends))

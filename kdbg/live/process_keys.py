@@ -7,8 +7,10 @@ to be encrypted; nothing is searched otherwise.
 from __future__ import annotations
 
 import signal
+from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import suppress
+from multiprocessing import TimeoutError as TookTooLong
 from multiprocessing import get_context
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -21,14 +23,22 @@ from ..streams.tls.session import Why
 from ..views.reading.process_keys import check, line_of, search
 
 if TYPE_CHECKING:
+    from multiprocessing.pool import AsyncResult, Pool
+
     from ..capture.packet import Endpoint
     from ..streams.tls.record import BoundKey
+    from ..streams.tls.recovery.proofs import FoundSecrets
     from ..streams.tls.session import Keys, TlsConnection, TlsSample
 
 TRIES = 5
 """Searches for the keys of a connection: those of a handshake are not there at once."""
 PAUSE = 0.06
 """Seconds between two searches."""
+SEEN: dict[int, deque[FoundSecrets]] = {}
+"""What was found in the memory of each process, in the process that searches."""
+KEPT = 4
+MOST = 1 << 16
+"""Connections that are remembered."""
 LAST = 10.0
 """Seconds that a search may still take once the packets have ended."""
 Lines = list[str]
@@ -53,13 +63,17 @@ class ProcessKeys:
         self._sockets = ProcessSockets(())
         self._waiting: dict[TlsConnection, int] = {}
         """How often the keys of connections are still looked for."""
+        self._pid: dict[TlsConnection, int] = {}
+        """Which process has those connections; a socket may be closed by now."""
         self._others = WeakSet["TlsConnection"]()
         """Connections of other processes, and those whose keys were not found."""
-        self._search: Future[Lines] | None = None
+        self._search: AsyncResult[Lines] | None = None
         self._searched: list[TlsConnection] = []
-        self._pool: ProcessPoolExecutor | None = None
+        self._pool: Pool = get_context("spawn").Pool(1, _begin)
         self._next = 0.0
-        self._possible = True
+        self._possible: bool | None = None
+        """Whether the memory can be searched; None as long as nobody tried."""
+        self._own: dict[frozenset[Endpoint], None] = {}
 
     @property
     def is_busy(self) -> bool:
@@ -78,15 +92,18 @@ class ProcessKeys:
         """Return whether the keys of a connection are looked for: of those that belong to a process."""
         if connection in self._waiting:
             return True
-        if connection in self._others or not self._possible:
+        if connection in self._others or self._possible is False:
             return False
-        if self._owner(connection) is None:
+        if (pid := self._owner(connection)) is None:
             self._others.add(connection)
             connection.give_up(Why.OTHER_PROCESS)
             return False
-        if not self._begin():
+        if not self._is_possible():
             return False
-        self._waiting[connection] = TRIES
+        self._own[frozenset(connection.ends)] = None
+        if len(self._own) > MOST:
+            del self._own[next(iter(self._own))]
+        self._waiting[connection], self._pid[connection] = TRIES, pid
         return True
 
     def __bool__(self) -> bool:
@@ -96,7 +113,7 @@ class ProcessKeys:
         """Begin a search where one is due, take up what one has found; return whether that was anything."""
         if self._search is None and self._waiting and monotonic() >= self._next:
             self._submit()
-        return self._search is not None and self._search.done() and self._take(self._search)
+        return self._search is not None and self._search.ready() and self._take(self._search)
 
     def finish(self) -> None:
         """Wait for the last search, and give up what was not found."""
@@ -107,8 +124,11 @@ class ProcessKeys:
                 self._take(self._search, LAST)
         for connection in list(self._waiting):
             self._give_up(connection)
-        if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
+        self._pool.terminate()
+
+    def owns(self, one: Endpoint, other: Endpoint) -> bool:
+        """Return whether a connection whose keys were looked for has these ends: it may be closed by now."""
+        return frozenset((one, other)) in self._own
 
     def _owner(self, connection: TlsConnection) -> int | None:
         """Return which process has a connection."""
@@ -119,44 +139,37 @@ class ProcessKeys:
             found = self._sockets.owner(*connection.ends)
         return found
 
-    def _begin(self) -> bool:
-        """Begin to search in another process; return False, once it is said, where that is not possible."""
-        if self._pool is None:
+    def _is_possible(self) -> bool:
+        """Return whether the memory of the processes can be searched; say so, or why not, the first time."""
+        if self._possible is None:
             pids = self._sockets.pids
             try:
-                names = check(pids)
+                which = ", ".join(f"{name} {pid}" for name, pid in zip(check(pids), pids, strict=True))
+                self._say(f"searching the memory of {which} for TLS keys")
+                self._possible = True
             except InputError as error:
-                self._possible = False
                 self._say(str(error))
-                return False
-            which = ", ".join(f"{name} {pid}" for name, pid in zip(names, pids, strict=True))
-            self._say(f"searching the memory of {which} for TLS keys")
-            self._pool = ProcessPoolExecutor(1, get_context("spawn"), _ignore_signals)
-        return True
+                self._possible = False
+        return self._possible
 
     def _submit(self) -> None:
         """Begin a search for the keys of all that wait."""
         samples: dict[int, list[TlsSample]] = {}
-        self._searched = []
-        for connection in self._waiting:
-            sample, owner = connection.sample(), self._owner(connection)
-            if any(sample.records) and owner is not None:
-                self._searched.append(connection)
-                samples.setdefault(owner, []).append(sample)
-        if self._pool is not None and samples:
-            last = min(self._waiting[connection] for connection in self._searched) == 1
-            self._search = self._pool.submit(_search_all, samples, thorough=last)
-        elif not samples:
-            self._next = monotonic() + PAUSE
+        self._searched = list(self._waiting)
+        for connection in self._searched:
+            samples.setdefault(self._pid[connection], []).append(connection.sample())
+        last = min(self._waiting.values()) == 1
+        self._search = self._pool.apply_async(_search_all, (samples,), {"thorough": last})
 
-    def _take(self, search: Future[Lines], timeout: float | None = None) -> bool:
+    def _take(self, search: AsyncResult[Lines], timeout: float | None = None) -> bool:
         """Take up the lines that a search has found; connections go on whose keys are among them."""
         try:
-            lines = search.result(timeout)
-        except Exception as error:  # that of the other process, or that it was killed
+            lines = search.get(timeout)
+        except InputError as error:
+            self._say(str(error))
             lines = []
-            if isinstance(error, InputError):
-                self._say(str(error))
+        except TookTooLong:
+            lines = []
         self._search, self._next = None, monotonic() + PAUSE
         self._secrets.take("".join(f"{line}\n" for line in lines).encode())
         for line in lines:
@@ -164,17 +177,18 @@ class ProcessKeys:
         searched, self._searched = self._searched, []
         for connection in searched:
             connection.waits()
-            if not connection.is_waiting:
+            if connection.decided and not connection.is_waiting:
                 self._waiting.pop(connection, None)
+                self._pid.pop(connection, None)
                 self.opened += 1
-            elif connection in self._waiting:
+            elif connection in self._waiting and any(connection.sample().records):
                 self._waiting[connection] -= 1
                 if not self._waiting[connection]:
                     self._give_up(connection)
         return bool(lines)
 
     def _give_up(self, connection: TlsConnection) -> None:
-        del self._waiting[connection]
+        del self._waiting[connection], self._pid[connection]
         self._others.add(connection)
         self.closed += 1
         connection.give_up(Why.NOT_IN_MEMORY)
@@ -182,10 +196,14 @@ class ProcessKeys:
 
 def _search_all(samples: Mapping[int, Sequence[TlsSample]], *, thorough: bool) -> Lines:
     """Return the lines of the keys that the memories of processes hold for their connections."""
-    return [line_of(key) for pid, some in samples.items() for key in search(pid, some, thorough=thorough)]
+    return [
+        line_of(key) for pid, some in samples.items()
+        for key in search(pid, some, thorough=thorough, seen=SEEN.setdefault(pid, deque(maxlen=KEPT)))
+    ]  # fmt: skip
 
 
-def _ignore_signals() -> None:
-    """Leave Ctrl-C to the process that shows."""
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, signal.SIG_IGN)
+def _begin() -> None:
+    """Leave Ctrl-C to the process that shows, and import what the first search needs."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with suppress(ImportError):
+        import kdbg.streams.tls.recovery.proofs  # noqa: F401

@@ -27,11 +27,9 @@ def test_keys_are_those_of_the_rfcs() -> None:
     assert found[:16].hex() == "e3f229ba727be17b8d122620557cd453", "of the IETF's TLS working group"
     for size in (1, 32, 33, 64, 65):
         assert found[:size] == prf(master, b"test label", seed, size, "sha256")
-        info = size.to_bytes(2) + b"\x09tls13 key\0"
-        each = hmac.digest(secret, info + b"\1", "sha256")
-        other = hmac.digest(secret, each + info + b"\2", "sha256")
-        third = hmac.digest(secret, other + info + b"\3", "sha256")
-        assert expand_label(secret, b"key", size, "sha256") == (each + other + third)[:size]
+    info = (32).to_bytes(2) + b"\x12tls13 c hs traffic\x05hello"
+    derived = hmac.digest(secret, info + b"\1", "sha256")
+    assert expand_label(secret, b"c hs traffic", 32, "sha256", b"hello") == derived, "RFC 8446, 7.1"
 
 
 def test_what_the_names_of_suites_say() -> None:

@@ -12,7 +12,8 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-CLIENT_HELLO, SERVER_HELLO, ENCRYPTED_EXTENSIONS, CERTIFICATE, FINISHED, KEY_UPDATE = 1, 2, 8, 11, 20, 24
+CLIENT_HELLO, SERVER_HELLO, NEW_SESSION_TICKET, ENCRYPTED_EXTENSIONS = 1, 2, 4, 8
+CERTIFICATE, FINISHED, KEY_UPDATE = 11, 20, 24
 SERVER_NAME, ALPN, ENCRYPT_THEN_MAC, SUPPORTED_VERSIONS = 0, 16, 22, 43
 RETRY: Final = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
 """The random of a server hello that asks for another client hello (RFC 8446, 4.1.3)."""

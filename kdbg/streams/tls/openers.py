@@ -23,10 +23,10 @@ def prf(secret: bytes, label: bytes, seed: bytes, length: int, hash_name: str) -
     return found[:length]
 
 
-def expand_label(secret: bytes, label: bytes, length: int, hash_name: str) -> bytes:
-    """Return so many bytes of TLS 1.3's key derivation, without a context: no more than the hash has."""
+def expand_label(secret: bytes, label: bytes, length: int, hash_name: str, context: bytes = b"") -> bytes:
+    """Return so many bytes of TLS 1.3's key derivation (RFC 8446, 7.1): no more than the hash has."""
     label = b"tls13 " + label
-    info = length.to_bytes(2, "big") + bytes([len(label)]) + label + b"\0"
+    info = length.to_bytes(2, "big") + bytes([len(label)]) + label + bytes([len(context)]) + context
     return hmac.digest(secret, info + b"\1", hash_name)[:length]
 
 

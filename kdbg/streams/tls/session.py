@@ -6,11 +6,12 @@ what is known: who speaks TLS to whom, and why it was not decrypted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kdbg.budget import Budget
+from kdbg.streams.tcp.stream import replay
 from kdbg.streams.tls import hello as shake
 from kdbg.streams.tls.record import BoundKey, Record, SealedRecord
 from kdbg.streams.tls.side import TlsDirection
@@ -109,6 +110,8 @@ class TlsSample(NamedTuple):
     client_random: bytes = b""
     server_random: bytes = b""
     encrypt_then_mac: bool = False
+    hellos: bytes = b""
+    """The messages of both, of which keys of TLS 1.3 are made; empty where the server asked for another hello."""
 
 
 class TlsConnection:
@@ -145,7 +148,7 @@ class TlsConnection:
         self._failures = 0
         self._patience = MOST_SEEN
         self._tried: dict[TlsDirection, int] = {}
-        self._late = ""
+        self._late, self._hellos, self._asked_again = "", b"", False
 
     @property
     def about(self) -> TlsFacts:
@@ -167,7 +170,9 @@ class TlsConnection:
         if kind in (shake.CLIENT_HELLO, shake.SERVER_HELLO):
             said = shake.hello(kind, body)
             if said is None or (kind == shake.SERVER_HELLO and said.random == shake.RETRY):
+                self._asked_again = True
                 return
+            self._hellos += bytes((kind,)) + len(body).to_bytes(3, "big") + body
             if kind == shake.CLIENT_HELLO:
                 self.client, self._asked = side, said
             else:
@@ -277,6 +282,7 @@ class TlsConnection:
         return found._replace(
             version=chosen.versions[0], suite=chosen.suites[0], client=self.sides.index(self.client or one),
             client_random=asked.random, server_random=chosen.random, encrypt_then_mac=chosen.encrypt_then_mac,
+            hellos=b"" if self._asked_again else self._hellos,
         )  # fmt: skip
 
     def ignore(self) -> None:
@@ -314,14 +320,21 @@ class TlsConnection:
         """Find the keys, once both sides have said hello; what waited for them goes on."""
         asked, chosen, client, server = self._asked, self._chosen, self.client, self._server
         if asked is None or chosen is None or client is None or server is None:
-            for side in self.sides if self.is_late else ():
-                if side.waiting is not None and len(self._bound(side)) > self._tried.get(side, 0):
-                    side.go_on()
+            if self.is_late:
+                self._go_on(side for side in self.sides if len(self._bound(side)) > self._tried.get(side, 0))
             return
         self._obstacle = self._find_keys(asked, chosen, client, server)
-        for side in (server, client):
-            if side.waiting is not None and (side.openers or self._obstacle is not None):
-                side.go_on()
+        self._go_on(side for side in (server, client) if side.openers or self._obstacle is not None)
+
+    def _go_on(self, sides: Iterable[TlsDirection]) -> None:
+        """Take up what waited on these sides, in the order of its packets: requests before their responses."""
+        waiting = [side for side in sides if side.waiting is not None]
+        waited = [(event, side) for side in waiting for event in side.release()]
+        for side in waiting:
+            side.go_on()
+        for event, side in sorted(waited, key=lambda one: one[0][2]):
+            if not side.over:
+                replay([event], side)
 
     def _find_keys(self, asked: Hello, chosen: Hello, client: TlsDirection, server: TlsDirection) -> Why | None:
         """Give the sides what opens their records; return why that cannot be, None also where secrets may come yet."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
-from kdbg.streams.tcp.stream import NOBODY, Event, Receiver, replay
+from kdbg.streams.tcp.stream import NOBODY, Event, Receiver
 from kdbg.streams.tls.cutter import Cutter
 from kdbg.streams.tls.hello import HandshakeReassembly, hello
 from kdbg.streams.tls.record import ALERT, CHANGE_CIPHER_SPEC, DATA, HANDSHAKE, HEAD, Record, SealedRecord
@@ -58,7 +58,7 @@ class TlsDirection:
 
     def ignore(self) -> None:
         """Hold nothing, and take nothing any more."""
-        self._release()
+        self.release()
         self._cutter.stop()
         self.receiver, self.over = NOBODY, True
 
@@ -82,11 +82,9 @@ class TlsDirection:
         self._session.ended(self)
 
     def go_on(self) -> None:
-        """Take up what waited; some of it may wait again."""
-        waited = self._release()
+        """Take up the record that waited; it may wait again."""
         if not self.over:
             self._cutter.go_on()
-            replay(waited, self)
 
     def use(self, openers: list[Opener], *, at_once: bool) -> None:
         """Open records by these, one after the other; `at_once`, or from the change of the cipher on.
@@ -277,7 +275,7 @@ class TlsDirection:
         self._session.waits()
         return True
 
-    def _release(self) -> list[Event]:
+    def release(self) -> list[Event]:
         """Return what waited; nothing does any more."""
         waited, self.waiting = self.waiting or [], None
         self._session.budget.left += self.held

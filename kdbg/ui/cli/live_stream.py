@@ -202,6 +202,7 @@ class ProcessFilter:
         self, owners: Owners, say: Callable[[str], None], keys: Callable[[str], object] = lambda line: None
     ) -> None:
         self.owners, self.say, self._keys = owners, say, keys
+        self._found_keys: ProcessKeys | None = None
         self._found: dict[int, tuple[Process | None, Process | None] | None] = {}
         self._waiting: list[tuple[Connection, int, int]] = []
 
@@ -211,7 +212,7 @@ class ProcessFilter:
             return None
         from ...live.process_keys import ProcessKeys
 
-        keys = ProcessKeys(lambda: list(self.owners.processes()), self.say, self._keys)
+        self._found_keys = keys = ProcessKeys(lambda: list(self.owners.processes()), self.say, self._keys)
         keys.log, engine.keys = engine.keys, keys
         return keys
 
@@ -257,4 +258,9 @@ class ProcessFilter:
 
     def wants(self, exchange: Exchange) -> bool:
         """Return whether an exchange is one of the processes that are wanted."""
-        return not self.owners.narrowed or self._found.get(exchange.peers.number) is not None
+        client, broker = exchange.peers.client, exchange.peers.broker
+        return (
+            not self.owners.narrowed
+            or self._found.get(exchange.peers.number) is not None
+            or (self._found_keys is not None and self._found_keys.owns(client, broker))
+        )

@@ -6,6 +6,7 @@ The key log is a file in memory alone: it has a path for all who read key logs, 
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from importlib.util import find_spec
@@ -22,7 +23,7 @@ from ...protocol.findings.amounts import count
 if TYPE_CHECKING:
     from ...streams.tls.record import BoundKey
     from ...streams.tls.recovery.memory import Layout
-    from ...streams.tls.recovery.proofs import Proved
+    from ...streams.tls.recovery.proofs import FoundSecrets, Proved
     from ...streams.tls.session import TlsConnection, TlsSample
 
 MOST_WINDOWS = 1 << 18
@@ -44,28 +45,36 @@ def check(pids: Iterable[int]) -> list[str]:
     return names
 
 
-def search(pid: int, samples: Sequence[TlsSample], *, thorough: bool) -> list[Proved]:
+def search(
+    pid: int, samples: Sequence[TlsSample], *, thorough: bool, seen: deque[FoundSecrets] | None = None
+) -> list[Proved]:
     """Return the keys of connections that are found in the memory of a process.
 
     `thorough`: secrets are looked for also where the process's own library would not keep them, and for connections
-    with millions of records. Raise `InputError`
-    where the memory cannot be read.
+    with millions of records. `seen` is what was found before, and gets what is found now: secrets are in memory before
+    the records that prove them, and gone when the connection is closed. Raise `InputError` where the memory cannot be
+    read.
     """
     from ...streams.tls.recovery.memory import MemorySearch, present
-    from ...streams.tls.recovery.proofs import FoundSecrets, proved
+    from ...streams.tls.recovery.proofs import FoundSecrets, proved, unproved
 
     found: list[Proved] = []
+    left = list(samples)
+    for before in seen or ():
+        found += proved(left, before, thorough=False)
+        left = unproved(left, found)
     with ProcessMemory(pid) as memory:
         for layouts in _layouts(memory) if thorough else _layouts(memory)[:1]:
-            memory_search = MemorySearch(layouts, MOST_WINDOWS)
-            for address, data in _chunks(memory, memory_search.OVERLAP):
-                memory_search.take(address, data)
-            everywhere = partial(present, memory.chunks(memory_search.OVERLAP))
-            secrets = FoundSecrets(memory_search.keys, memory_search.windows, everywhere)
-            found += proved(samples, secrets, thorough=thorough)
-            known = {(one.sample, one.side) for one in found} | {(one.sample, 1) for one in found if not one.bound}
-            if all((sample, side) in known for sample in samples for side in (0, 1) if sample.records[side]):
+            if not left:
                 break
+            now = MemorySearch(layouts, MOST_WINDOWS)
+            for address, data in _chunks(memory, now.OVERLAP):
+                now.take(address, data)
+            secrets = FoundSecrets(now.keys, now.windows, partial(present, memory.chunks(now.OVERLAP)))
+            found += proved(left, secrets, thorough=thorough)
+            left = unproved(left, found)
+            if seen is not None:
+                seen.append(FoundSecrets(now.keys, now.windows, lambda keys: ()))
     return found
 
 
@@ -137,8 +146,8 @@ def samples_of(source: str) -> list[TlsSample]:
 
 
 class FoundKeys(NamedTuple):
-    """The lines of a key log; how many connections of a capture are encrypted, how many of those a process has open,
-    and of how many of those the keys were found."""
+    """The lines of a key log; how many connections of a capture are encrypted, how many of those a process has open (or
+    has the keys of), and of how many the keys were found."""
 
     lines: list[str]
     encrypted: int
@@ -159,14 +168,16 @@ class FoundKeys(NamedTuple):
 def lines_of(source: str, pids: Collection[int]) -> FoundKeys:
     """Return the keys of a capture's connections that are in the memory of processes."""
     keys: list[Proved] = []
-    samples, is_open = samples_of(source), 0
-    sockets = ProcessSockets(pids)
+    samples, sockets = samples_of(source), ProcessSockets(pids)
     sockets.look()
+    still_open = {sample for sample in samples if sockets.is_open(*sample.ends)}
     for pid in sorted(pids):
-        of_process = [sample for sample in samples if sockets.owner(*sample.ends) == pid]
-        is_open += len(of_process)
-        keys += search(pid, of_process, thorough=True) if of_process else []
-    return FoundKeys([*map(line_of, keys)], len(samples), is_open, len({key.sample for key in keys}))
+        own = [sample for sample in samples if sockets.owner(*sample.ends) == pid]
+        closed = [sample for sample in own if sample.client_random and sample not in still_open]
+        for some, thorough in (([sample for sample in own if sample in still_open], True), (closed, False)):
+            keys += search(pid, some, thorough=thorough) if some else []
+    opened = {key.sample for key in keys}
+    return FoundKeys([*map(line_of, keys)], len(samples), len(still_open | opened), len(opened))
 
 
 @lru_cache(maxsize=64)

@@ -83,9 +83,7 @@ def has_number(exchange: Exchange) -> bool:
     return (exchange.api is None or exchange.api.key >= 0) and exchange.correlation_id != UNNUMBERED
 
 
-def arranged(
-    exchange: Exchange, differing: Differing, names: Any, request: Json | None, response: Json | None
-) -> Json:
+def arranged(exchange: Exchange, differing: Differing, names: Any, request: Json | None, response: Json | None) -> Json:
     """Return the JSON object of an exchange: its keys, in their order."""
     api, timing = exchange.api, exchange.timing
     return {

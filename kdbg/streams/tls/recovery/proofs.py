@@ -7,12 +7,15 @@ Where the capture has the handshake, secrets go by the client's random, as in an
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from hashlib import new as new_hash
+from itertools import chain
 from typing import NamedTuple
 
-from ..hello import TLS_1_2, Suite, gcm_suite, suite, suite_named
-from ..openers import Sealed13, expand_label, openers_12
+from ..hello import KEY_UPDATE, NEW_SESSION_TICKET, TLS_1_2, Suite, gcm_suite, suite, suite_named
+from ..openers import Plain, Sealed13, expand_label, openers_12
+from ..record import HANDSHAKE as HANDSHAKE_RECORD
 from ..record import BoundKey, SealedRecord
-from ..session import TRAFFIC, TlsSample
+from ..session import HANDSHAKE, TRAFFIC, TlsSample
 from .record_number import nonce_12, number_13
 
 ROUNDS = (1 << 12, 1 << 16, 1 << 20, 1 << 24)
@@ -26,8 +29,10 @@ FIRST = 12
 AES, CHACHA20 = ("TLS_AES_256_GCM_SHA384", "TLS_AES_128_GCM_SHA256"), ("TLS_CHACHA20_POLY1305_SHA256",)
 """Suites of TLS 1.3 that are looked for where the capture does not have the handshake."""
 HASH_SIZES = {"sha256": 32, "sha384": 48}
-FEW = 1 << 16
-"""Windows that are tried on records although no key of theirs is in use, at most."""
+LATER = (bytes((NEW_SESSION_TICKET,)), bytes((KEY_UPDATE,)))
+"""How messages begin that follow a handshake."""
+FEW, MOST_CHACHA20 = 1 << 13, 1 << 16
+"""Windows of which secrets of handshakes are looked for, and which are tried with ChaCha20, which has no schedule."""
 
 
 class Proved(NamedTuple):
@@ -71,34 +76,65 @@ def proved(samples: Collection[TlsSample], secrets: FoundSecrets, *, thorough: b
     """Yield the keys of those connections for which that is possible; `thorough`: also of very long ones."""
     for sample in samples:
         if sample.client_random:
-            yield from _of_handshake(sample, secrets)
+            yield from _of_handshake(sample, secrets, whole=thorough)
     rounds = ROUNDS if thorough else ROUNDS[:QUICK]
     yield from _of_middle([sample for sample in samples if not sample.client_random], secrets, rounds)
 
 
-def _of_handshake(sample: TlsSample, secrets: FoundSecrets) -> list[Proved]:
-    """Return the keys of a connection whose handshake is in the capture: all of them, or none."""
+def unproved(samples: Collection[TlsSample], found: Collection[Proved]) -> list[TlsSample]:
+    """Return those connections of which a side's key is still to be found, or that have no record yet."""
+    known = {(one.sample, side) for one in found for side in ((one.side,) if one.bound else (0, 1))}
+    return [
+        one for one in samples
+        if not any(one.records) or any((one, side) not in known for side in (0, 1) if one.records[side])
+    ]  # fmt: skip
+
+
+def _of_handshake(sample: TlsSample, secrets: FoundSecrets, *, whole: bool) -> list[Proved]:
+    """Return the keys of a connection whose handshake is in the capture: all of them, or none; `whole`: also those of
+    the handshake itself."""
     of, keys = suite(sample.suite), list[Proved]()
     if of is not None and sample.version == TLS_1_2:
         found = next((each for each in secrets.windows[48] if _is_master(each, of, sample)), None)
         return [] if found is None else [Proved(sample, "CLIENT_RANDOM", found)]
-    for label, side in zip(TRAFFIC, (sample.client, 1 - sample.client), strict=True):
+    sides = (sample.client, 1 - sample.client)
+    for label, side in zip(TRAFFIC, sides, strict=True):
         found = None if of is None else _first_secret(of, sample.records[side][:FIRST], secrets)
         if found is None:
             return []
         keys.append(Proved(sample, label, found, side))
-    return keys
+    return [*keys, *_handshake_secrets(sample, of, secrets)] if whole and of is not None else keys
+
+
+def _handshake_secrets(sample: TlsSample, of: Suite, secrets: FoundSecrets) -> Iterator[Proved]:
+    """Yield the traffic secrets of a handshake, without which Wireshark does not begin; some libraries erase them.
+
+    OpenSSL keeps the secret that they are derived from, with the hellos (RFC 8446, 7.1).
+    """
+    windows, context = secrets.windows[HASH_SIZES[of.prf]], new_hash(of.prf, sample.hellos).digest()
+    ends = zip(HANDSHAKE, (b"c hs traffic", b"s hs traffic"), (sample.client, 1 - sample.client), strict=True)
+    for label, name, side in ends if len(windows) <= FEW else ():
+        derived = (expand_label(window, name, len(window), of.prf, context) for window in windows)
+        for secret in chain(windows, derived):
+            if any(Sealed13(of, secret).open(0, *record) is not None for record in sample.records[side][:1]):
+                yield Proved(sample, label, secret, side)
+                break
 
 
 def _first_secret(of: Suite, records: tuple[SealedRecord, ...], secrets: FoundSecrets) -> bytes | None:
     """Return the secret under which one of these records is the first one."""
-    windows = secrets.windows[HASH_SIZES[of.prf]]
-    tried = [*secrets.modern(of), *(windows if len(windows) <= FEW else ())]
+    tried = secrets.modern(of) if of.mode == "GCM" else list(secrets.windows[HASH_SIZES[of.prf]])[:MOST_CHACHA20]
     for secret in tried:
         opener = Sealed13(of, secret)
-        if any(opener.open(0, *record) is not None for record in records):
+        opened = next((plain for record in records if (plain := opener.open(0, *record)) is not None), None)
+        if opened is not None and not _is_of_handshake(opened):
             return secret
     return None
+
+
+def _is_of_handshake(plain: Plain) -> bool:
+    """Return whether a handshake's secret opened a record: one of its messages is in it, no later one (RFC 8446, 4)."""
+    return plain[0] == HANDSHAKE_RECORD and plain[1][:1] not in LATER
 
 
 def _is_master(secret: bytes, of: Suite, sample: TlsSample) -> bool:

@@ -10,17 +10,18 @@ the nonce, and shows the salt.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from numpy.typing import NDArray
 
 from ..hello import Suite, suite_named
 from ..openers import BLOCK, Opener, Sealed12, Sealed13, expand_label
 from ..record import DATA, BoundKey, SealedRecord
 
-AT_ONCE = 1 << 18
+AT_ONCE = 1 << 16
 """Numbers that are tried at once."""
 MOST = 1 << 24
 """Numbers up to which a record is looked for."""
@@ -31,8 +32,11 @@ SALT = 4
 """Bytes of the nonce that do not stand in the record."""
 FIRST_BLOCK = (1).to_bytes(4, "big")
 """What follows the nonce in the block that is encrypted for the tag."""
-SLOW = 1 << 16
-"""Numbers that are tried one by one, at most, where the cipher is not AES."""
+CHACHA, CHACHA_BLOCK = b"expand 32-byte k", 64
+"""The constant in the state of ChaCha20, and bytes of a block."""
+Numbers: TypeAlias = NDArray[np.uint64]
+Words: TypeAlias = NDArray[np.uint32]
+Bytes: TypeAlias = NDArray[np.uint8]
 REDUCTION = 0xE1 << 120
 
 
@@ -57,28 +61,51 @@ def number_13(suite: Suite, secret: bytes, records: Sequence[SealedRecord], firs
     record, opener = records[at], Sealed13(suite, secret)
     if len(record.body) <= TAG:
         return None
-    if suite.mode == "GCM":
-        tried = _numbers_13(suite, secret, record.body, first + at, end + at)
-    else:
-        tried = iter(range(first + at, min(end, SLOW) + at))
-    return next((number - at for number in tried if opener.open(number, *record) is not None), None)
+    stream = _aes_stream if suite.mode == "GCM" else _chacha_stream
+    key, iv = (expand_label(secret, label, size, suite.prf) for label, size in ((b"key", suite.key), (b"iv", 12)))
+    last = len(record.body) - TAG - 1
+    for start in range(first + at, end + at, AT_ONCE):
+        numbers = np.arange(start, min(start + AT_ONCE, end + at), dtype=np.uint64)
+        plain = stream(key, numbers ^ np.uint64(int.from_bytes(iv[4:], "big")), iv[:4], last) ^ record.body[last]
+        for number in numbers[(plain == DATA) | (plain == 0)].tolist():
+            if opener.open(number, *record) is not None:
+                return int(number) - at
+    return None
 
 
-def _numbers_13(suite: Suite, secret: bytes, body: bytes, first: int, end: int) -> Iterator[int]:
-    """Yield the numbers under which the last plain byte of a record is right."""
-    encryptor = Cipher(algorithms.AES(expand_label(secret, b"key", suite.key, suite.prf)), modes.ECB()).encryptor()
-    iv = expand_label(secret, b"iv", 12, suite.prf)
-    last = len(body) - TAG - 1
-    for start in range(first, end, AT_ONCE):
-        numbers = np.arange(start, min(start + AT_ONCE, end), dtype=np.uint64)
-        blocks = np.empty((len(numbers), BLOCK), np.uint8)
-        blocks[:, :4] = np.frombuffer(iv[:4], np.uint8)
-        mixed = (numbers ^ np.uint64(int.from_bytes(iv[4:], "big"))).astype(">u8")
-        blocks[:, 4:12] = mixed.view(np.uint8).reshape(-1, 8)
-        blocks[:, 12:] = np.frombuffer((2 + last // BLOCK).to_bytes(4, "big"), np.uint8)
-        stream = np.frombuffer(encryptor.update(blocks.tobytes()), np.uint8)[last % BLOCK :: BLOCK]
-        plain = stream ^ np.uint8(body[last])
-        yield from numbers[(plain == DATA) | (plain == 0)].tolist()
+def _aes_stream(key: bytes, ends: Numbers, front: bytes, place: int) -> Bytes:
+    """Return the byte at a place of AES-GCM's key stream for each nonce, given the ends of all and their front."""
+    blocks = np.empty((len(ends), BLOCK), np.uint8)
+    blocks[:, :4] = np.frombuffer(front, np.uint8)
+    blocks[:, 4:12] = ends.astype(">u8").view(np.uint8).reshape(-1, 8)
+    blocks[:, 12:] = np.frombuffer((2 + place // BLOCK).to_bytes(4, "big"), np.uint8)
+    encrypted = Cipher(algorithms.AES(key), modes.ECB()).encryptor().update(blocks.tobytes())
+    return np.frombuffer(encrypted, np.uint8)[place % BLOCK :: BLOCK]
+
+
+def _chacha_stream(key: bytes, ends: Numbers, front: bytes, place: int) -> Bytes:
+    """Return the byte at a place of ChaCha20's key stream for each nonce (RFC 8439, 2.3)."""
+    nonces = ends.astype(">u8").view("<u4").reshape(-1, 2)
+    fixed = np.frombuffer(CHACHA + key + (1 + place // CHACHA_BLOCK).to_bytes(4, "little") + front, "<u4")
+    begun = [*(np.full(len(ends), word, np.uint32) for word in fixed), *(nonces[:, at].copy() for at in (0, 1))]
+    state = [word.copy() for word in begun]
+    for at in range(20):
+        for column in range(4):
+            places = [4 * row + (column + row * (at % 2)) % 4 for row in range(4)]
+            _quarter_round(*(state[each] for each in places))
+    word = state[place % CHACHA_BLOCK // 4] + begun[place % CHACHA_BLOCK // 4]
+    found: Bytes = (word >> np.uint32(place % 4 * 8)).astype(np.uint8)
+    return found
+
+
+def _quarter_round(a: Words, b: Words, c: Words, d: Words) -> None:
+    """Change four words of many states (RFC 8439, 2.1)."""
+    for one, other, turned, left in ((a, b, d, 16), (c, d, b, 12), (a, b, d, 8), (c, d, b, 7)):
+        one += other
+        turned ^= one
+        high = turned << np.uint32(left)
+        turned >>= np.uint32(32 - left)
+        turned |= high
 
 
 class Nonce12(NamedTuple):

@@ -95,7 +95,7 @@ def test_it_selects_what_it_selects_in_the_library(way: Callable[[str, Any], Fou
     wanted = library(name, ASKED[name])
     if FILTERS[name].form is ValueForm.FILES:
         assert len(wanted) > len(list(kdbg.read(asked_of(name)))) == 0, "without them nothing is read"
-    else:
+    elif name != "pid":  # which opens what is encrypted, and hides nothing
         assert 0 < len(wanted) < len(list(kdbg.read(ERRORS))), "the capture must have some of each"
     assert sorted(way(name, ASKED[name])) == sorted(wanted)
 

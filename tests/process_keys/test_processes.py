@@ -20,6 +20,7 @@ import pytest
 import kdbg
 from kdbg.capture.process_memory import ProcessMemory
 from kdbg.errors import InputError
+from kdbg.streams.tls.session import HANDSHAKE, TRAFFIC
 from kdbg.views.reading.process_keys import check, lines_of
 
 from ..brokers.pool import needed
@@ -148,9 +149,7 @@ def test_wireshark_reads_the_keys_of_a_handshake(running: Any, tmp_path: Path) -
             time.sleep(1)
         found = run("tls-keys", "--pid", client.pid, path, "-o", keys)
     assert found.returncode == 0, found.stderr
-    assert {line.split()[0] for line in keys.read_text().splitlines()[1:]} == {
-        "CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0",
-    }  # fmt: skip
+    assert {line.split()[0] for line in keys.read_text().splitlines()[1:]} == {*TRAFFIC, *HANDSHAKE}
     decrypt = ["tshark", "-r", str(path), "-o", f"tls.keylog_file:{keys}", "-d", f"tls.port=={broker.port},kafka"]
     shown = subprocess.run([*decrypt, "-Y", "kafka"], check=False, capture_output=True, text=True)
     assert len(shown.stdout.splitlines()) > 5, shown.stderr

@@ -101,7 +101,7 @@ kdbg logs the keys of its own sessions:
 @click.option("--interface", "-i", metavar="NAME", help="Capture on this interface instead of reading CAPTURE.")
 @click.option("--out", "-o", type=click.Path(), metavar="FILE", help="Write the keys that are found to this file.")
 def command(source: str | None, pid: tuple[int, ...], interface: str | None, out: str | None) -> int:
-    """Show how clients log their TLS keys, or find the keys of running processes.
+    """Show how clients log TLS keys, or find those of a process.
 
     CLIENT is java, librdkafka, go, python, node or kdbg; broker logs the keys of all clients.
 

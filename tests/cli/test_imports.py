@@ -41,7 +41,7 @@ ROOMS = {
 OF_PYTHON = {"asyncio", "multiprocessing", "sqlite3", "ssl"}
 MESSAGES = {"construct", "fastcrc"}
 CODECS = {"cramjam", "lz4", "zstandard"}
-ARROW = {"pyarrow", "asyncio", "multiprocessing", "ssl"}
+ARROW = {"pyarrow", "numpy", "asyncio", "multiprocessing", "ssl"}
 """pyarrow brings the others."""
 PAGE = {*MESSAGES, "jinja2", "markupsafe", "sqlite3", "kdbg.views.report", "kdbg.views.tables"}
 ARCHIVES = {

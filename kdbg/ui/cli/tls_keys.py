@@ -10,8 +10,6 @@ from functools import partial
 import click
 
 from ...errors import InputError
-from ...protocol.findings.amounts import count
-from ...views.render.values import escape
 from . import UNDECODED
 from .output import say
 
@@ -131,6 +129,7 @@ def command(source: str | None, pid: tuple[int, ...], interface: str | None, out
 def find(pids: Sequence[int], source: str | None, interface: str | None, out: str) -> int:
     """Write the keys of processes' connections to a key log; return the exit status."""
     from ...views.reading.process_keys import check
+    from ...views.render.values import escape
 
     which = ", ".join(f"{name} {pid}" for name, pid in zip(check(pids), pids, strict=True))
     with key_log(out) as write:
@@ -158,7 +157,9 @@ def key_log(path: str) -> Iterator[Callable[[str], object]]:
 
 def find_in_capture(pids: Sequence[int], source: str, out: str, write: Callable[[str], object]) -> int:
     """Write the keys of the connections that a capture shows; return the exit status."""
+    from ...protocol.findings.amounts import count
     from ...views.reading.process_keys import lines_of
+    from ...views.render.values import escape
 
     found = lines_of(source, pids)
     for line in found.lines:
@@ -175,6 +176,7 @@ def find_live(pids: Sequence[int], interface: str | None, write: Callable[[str],
     from ...exchanges.filters.filter_set import Filters
     from ...live.capture_process import CaptureOptions, CaptureProcess, capture
     from ...live.socket_processes import Owners
+    from ...views.render.values import escape
     from .live_stream import LiveStream, ProcessFilter
     from .output import Writer
     from .runner import OpenFile, Runner

@@ -196,7 +196,7 @@ class KeyLog:
         return [key for file in (self._own, *self._files) for key in file.bound(sender, receiver)]
 
     def awaits(self, _: object) -> bool:
-        """Return False: nobody looks for the secrets of a connection; a key log may still get them."""
+        """Return False: a key log is read, secrets are not searched for."""
         return False
 
     def __bool__(self) -> bool:

@@ -37,6 +37,7 @@ PAUSE = 0.06
 SEEN: dict[int, deque[FoundSecrets]] = {}
 """What was found in the memory of each process, in the process that searches."""
 KEPT = 4
+"""Searches whose results are kept."""
 MOST = 1 << 16
 """Connections that are remembered."""
 LAST = 10.0
@@ -47,13 +48,13 @@ Lines = list[str]
 class ProcessKeys:
     """The `Keys` of an engine: those of its key log, and those found in the memory of processes.
 
-    `pids` gives the processes, and `say` is told what cannot be done. `found` gets the lines of keys as they are found.
-    Call `look` again and again, and `finish` before the engine is closed.
+    `pids` gives the processes, and `say` is told what cannot be done. `found` gets the lines of keys as they are found,
+    those of handshakes as well. Call `look` again and again, and `finish` before the engine is closed.
     """
 
     def __init__(
         self, pids: Callable[[], Collection[int]], say: Callable[[str], None],
-        found: Callable[[str], object] = lambda line: None,
+        found: Callable[[str], object] | None = None,
     ) -> None:  # fmt: skip
         self.log: Keys | None = None
         self.opened = self.closed = 0
@@ -72,7 +73,7 @@ class ProcessKeys:
         self._pool: Pool = get_context("spawn").Pool(1, _begin)
         self._next = 0.0
         self._possible: bool | None = None
-        """Whether the memory can be searched; None as long as nobody tried."""
+        """Whether the memory can be searched; None before the first attempt."""
         self._own: dict[frozenset[Endpoint], None] = {}
 
     @property
@@ -155,11 +156,12 @@ class ProcessKeys:
     def _submit(self) -> None:
         """Begin a search for the keys of all that wait."""
         samples: dict[int, list[TlsSample]] = {}
-        self._searched = list(self._waiting)
+        self._searched, thorough = list(self._waiting), False
         for connection in self._searched:
-            samples.setdefault(self._pid[connection], []).append(connection.sample())
-        last = min(self._waiting.values()) == 1
-        self._search = self._pool.apply_async(_search_all, (samples,), {"thorough": last})
+            sample = connection.sample()
+            samples.setdefault(self._pid[connection], []).append(sample)
+            thorough |= self._waiting[connection] == 1 and not sample.client_random
+        self._search = self._pool.apply_async(_search_all, (samples, thorough, self._found is not None))
 
     def _take(self, search: AsyncResult[Lines], timeout: float | None = None) -> bool:
         """Take up the lines that a search has found; connections go on whose keys are among them."""
@@ -172,8 +174,9 @@ class ProcessKeys:
             lines = []
         self._search, self._next = None, monotonic() + PAUSE
         self._secrets.take("".join(f"{line}\n" for line in lines).encode())
-        for line in lines:
-            self._found(line)
+        if self._found is not None:
+            for line in lines:
+                self._found(line)
         searched, self._searched = self._searched, []
         for connection in searched:
             connection.waits()
@@ -194,11 +197,11 @@ class ProcessKeys:
         connection.give_up(Why.NOT_IN_MEMORY)
 
 
-def _search_all(samples: Mapping[int, Sequence[TlsSample]], *, thorough: bool) -> Lines:
+def _search_all(samples: Mapping[int, Sequence[TlsSample]], thorough: bool, whole: bool) -> Lines:
     """Return the lines of the keys that the memories of processes hold for their connections."""
     return [
         line_of(key) for pid, some in samples.items()
-        for key in search(pid, some, thorough=thorough, seen=SEEN.setdefault(pid, deque(maxlen=KEPT)))
+        for key in search(pid, some, thorough=thorough, whole=whole, seen=SEEN.setdefault(pid, deque(maxlen=KEPT)))
     ]  # fmt: skip
 
 

@@ -76,9 +76,15 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
     )
 
 
-def watched(pid: int) -> tuple[list[dict[str, Any]], str]:
+def tshark(path: Path, keys: Path, port: int) -> str:
+    """What Wireshark says of the Kafka messages in a capture."""
+    options = ["-o", f"tls.keylog_file:{keys}", "-d", f"tls.port=={port},kafka", "-Y", "kafka"]
+    return subprocess.run(["tshark", "-r", str(path), *options], check=False, capture_output=True, text=True).stdout
+
+
+def watched(pid: int, *options: str) -> tuple[list[dict[str, Any]], str]:
     """What `kdbg watch --pid` shows in some seconds, as JSON, and what it says."""
-    command = [sys.executable, "-m", "kdbg", "watch", "-i", "lo", "--pid", str(pid), "-f", "json"]
+    command = [sys.executable, "-m", "kdbg", "watch", "-i", "lo", "--pid", str(pid), "-f", "json", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         time.sleep(WATCHED)
         process.send_signal(signal.SIGINT)
@@ -152,9 +158,7 @@ def test_wireshark_reads_the_keys_of_a_handshake(running: Any, tmp_path: Path) -
         found = run("tls-keys", "--pid", client.pid, path, "-o", keys)
     assert found.returncode == 0, found.stderr
     assert {line.split()[0] for line in keys.read_text().splitlines()[1:]} == {*TRAFFIC, *HANDSHAKE}
-    decrypt = ["tshark", "-r", str(path), "-o", f"tls.keylog_file:{keys}", "-d", f"tls.port=={broker.port},kafka"]
-    shown = subprocess.run([*decrypt, "-Y", "kafka"], check=False, capture_output=True, text=True)
-    assert len(shown.stdout.splitlines()) > 5, shown.stderr
+    assert len(tshark(path, keys, broker.port).splitlines()) > 5
 
 
 def test_a_process_without_these_connections_has_no_keys(running: Any, late: Path) -> None:
@@ -188,8 +192,10 @@ def test_a_process_of_another_user() -> None:
 
 
 def test_a_process_that_ends_while_its_memory_is_read() -> None:
-    with subprocess.Popen([sys.executable, "-c", "x = bytearray(1 << 25); input()"], stdin=subprocess.PIPE) as process:
-        time.sleep(0.5)
+    with subprocess.Popen([sys.executable, "-c", "x = b'x' * (1 << 26); print(flush=True); input()"],
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:  # fmt: skip
+        assert process.stdout is not None
+        process.stdout.readline()
         with ProcessMemory(process.pid) as memory:
             chunks = memory.chunks(1024)
             assert next(chunks)
@@ -221,7 +227,7 @@ def test_a_long_search_tells_how_far_it_is_and_keeps_little() -> None:
         process.stdout.readline()
         said: list[str] = []
         before = resident(Path("/proc/self/status"))
-        assert not search(process.pid, [sample], thorough=False, tell=said.append)
+        assert not search(process.pid, [sample], thorough=False, whole=False, tell=said.append)
         assert resident(Path("/proc/self/status")) - before < 200_000, "kB"
         process.kill()
     assert len(said) == 1
@@ -230,3 +236,28 @@ def test_a_long_search_tells_how_far_it_is_and_keeps_little() -> None:
 
 def resident(status: Path) -> int:
     return next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmRSS"))
+
+
+@pytest.mark.skipif(shutil.which("tshark") is None, reason="needs tshark")
+def test_keys_are_logged_for_wireshark_while_clients_connect(running: Any, tmp_path: Path) -> None:
+    broker, _ = running
+    path, keys = tmp_path / "live.pcap", tmp_path / "keys.log"
+    keys.write_text("# kept\n")
+    command = [sys.executable, "-m", "kdbg", "tls-keys", "--pid", str(broker.pid), "-i", "lo", "-o", str(keys)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as logging, recording(path, broker.port):
+        assert logging.stderr is not None
+        assert "capturing on lo" in logging.stderr.readline()
+        with lab.client(broker, "kafka-python", tls="1.3"):
+            time.sleep(WATCHED)
+            logging.send_signal(signal.SIGINT)
+            _, said = logging.communicate(timeout=60)
+    assert keys.read_text().startswith("# kept\n# TLS keys")
+    shown = tshark(path, keys, broker.port)
+    assert len(shown.splitlines()) > 5, said
+
+
+def test_exports_of_metrics_are_decrypted_too(running: Any, tmp_path: Path) -> None:
+    clients = running[1]
+    spans = tmp_path / "spans.jsonl"
+    rows, said = watched(clients["kafka-python"].pid, "--otlp", str(spans))
+    assert any(row["connection"].get("tls") for row in rows), said

@@ -161,12 +161,12 @@ class Timed:
     """
 
     def __init__(self, engine: Pairing, *, tcp: bool = True) -> None:
-        self._engine = engine
+        self.engine = engine
         self._paths = Paths(acknowledgements=True)
         self._latencies = Latencies(self._paths, tcp=tcp)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._engine, name)
+        return getattr(self.engine, name)
 
     def is_open(self, first_packet: int) -> bool:
         """Return whether neither end of a connection has closed it; it is named by its first packet."""
@@ -175,7 +175,7 @@ class Timed:
 
     def chunks(self, blocks: Iterable[Any]) -> Iterator[list[Exchange]]:
         """Yield the exchanges that blocks of packets complete, those of a block together."""
-        for chunk in self._engine.chunks(self._seen(blocks)):
+        for chunk in self.engine.chunks(self._seen(blocks)):
             self._latencies.take(chunk)
             yield chunk
 

@@ -164,7 +164,7 @@ class Tls:
         classifier: Classifier,
         keys: Keys | None,
         opens: Callable[[Tls], None],
-        closes: Callable[[Tls, Finding], None],
+        closes: Callable[[Tls, Finding | None], None],
     ) -> None:
         from ...streams.tls.session import TlsConnection  # which plain traffic does without
 
@@ -204,8 +204,11 @@ class Tls:
         self.tcp.ignore()
 
     def _is_closed(self, session: TlsConnection, why: Why) -> None:
+        from ...streams.tls.session import Why
+
         facts = Encrypted(*session.about, why.value)
-        self._closes(self, Finding(Kind.NOT_DECRYPTED, length=self.tcp.bytes, facts=facts))
+        finding = Finding(Kind.NOT_DECRYPTED, length=self.tcp.bytes, facts=facts)
+        self._closes(self, None if why is Why.OTHER_PROCESS else finding)
 
 
 STRIDE = 64

@@ -58,7 +58,6 @@ NOT_DECRYPTED = {
     "unanswered": "no reply to the ClientHello (probably a plaintext listener)",
     "refused": "the TLS handshake failed",
     "unfinished": "no application data after the handshake",
-    "other-process": "it belongs to another process than those of --pid",
     "not-in-memory": "its keys are not in the memory of the process (it was closed, or its keys were replaced)",
 }
 """Why a connection was not decrypted, by `tls.Why`."""

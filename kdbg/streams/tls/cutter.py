@@ -124,7 +124,7 @@ class Cutter:
                 self._pass(start)
                 self._needed = HEAD + size
                 return False
-            if here >= HEAD + size and self.owner.proves(self._record(start, size), self._passed + start):
+            if here >= HEAD + size and self.owner.proves(self._found(start, size), self._passed + start):
                 self._drop(start)
                 self._passed, self._searching = 0, False
                 return True
@@ -145,9 +145,13 @@ class Cutter:
         first = max(bisect_right(self._marks, start, key=_place) - 1, 0)
         last = bisect_left(self._marks, end, first, key=_place)
         marks = [(mark - start, time, number) for mark, time, number in self._marks[first:last]]
+        return Record(data[place], bytes(data[place + 1 : place + 3]), body, marks)
+
+    def _found(self, place: int, size: int) -> Record:
+        """Return a record that may be one, and whether another one follows it."""
         after = place + HEAD + size
-        chained = after == len(data) or BEGINNING.match(data, after) is not None
-        return Record(data[place], bytes(data[place + 1 : place + 3]), body, marks, chained)
+        chained = after == len(self._data) or BEGINNING.match(self._data, after) is not None
+        return self._record(place, size)._replace(chained=chained)
 
     def _pass(self, length: int) -> None:
         self._passed += length

@@ -18,6 +18,7 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from ...analysis.ledgers.latency import Timed
 from ...analysis.logs.log import ApplicationLog
 from ...capture import Capture, Lost
 from ...capture.source import open_source
@@ -25,11 +26,8 @@ from ...exchanges.engine.driver import Drive, Pairing, seldom_collected
 from ...exchanges.engine.engine import Engine
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.peers import Process, endpoint
-from ...protocol.findings import Finding
 from ...protocol.findings.amounts import count
-from ...protocol.findings.facts import Encrypted
 from ...streams.tcp.connection import Connection
-from ...streams.tls.session import Why
 from ...views.render.values import escape
 from . import INTERRUPTED, drop_output
 from .inputs import LOST
@@ -142,8 +140,6 @@ class LiveStream:
                     yield []
                 elif packets or not (isinstance(capture, Capture) and capture.source.is_silent(PAUSE)):
                     break
-            if keys is not None:  # connections of other processes are not wanted
-                engine.findings[:] = [one for one in engine.findings if not is_other_process(one[1])]
             if engine.findings:
                 runner.tell(engine, self.name)
             lost = capture.lost
@@ -185,36 +181,30 @@ class LiveStream:
             raise KeyboardInterrupt
 
 
-def is_other_process(finding: Finding) -> bool:
-    """Return whether a connection was not decrypted because it is another process's than those that are wanted."""
-    return isinstance(finding.facts, Encrypted) and finding.facts.why == Why.OTHER_PROCESS
-
-
 class ProcessFilter:
     """Finds the processes at the ends of connections, and tells `say` of them; `wants` is a filter of exchanges.
 
-    `keys` gets the lines of TLS keys that are found in the memory of processes.
-
-    A connection is looked up when it proves to be Kafka, by which time its broker has accepted it.
+    `keys` gets the lines of TLS keys that are found in the memory of processes. A connection is looked up when it
+    proves to be Kafka, by which time its broker has accepted it.
     """
 
-    def __init__(
-        self, owners: Owners, say: Callable[[str], None], keys: Callable[[str], object] = lambda line: None
-    ) -> None:
-        self.owners, self.say, self._keys = owners, say, keys
-        self._found_keys: ProcessKeys | None = None
+    def __init__(self, owners: Owners, say: Callable[[str], None], keys: Callable[[str], object] | None = None) -> None:
+        self.owners, self.say = owners, say
+        self._lines = keys
+        self._keys: ProcessKeys | None = None
         self._found: dict[int, tuple[Process | None, Process | None] | None] = {}
         self._waiting: list[tuple[Connection, int, int]] = []
 
     def keys_of(self, engine: Pairing) -> ProcessKeys | None:
         """Have an engine use the TLS keys in the memory of the processes that are wanted; None for any process."""
+        engine = engine.engine if isinstance(engine, Timed) else engine
         if not self.owners.narrowed or not isinstance(engine, Engine):
             return None
         from ...live.process_keys import ProcessKeys
 
-        self._found_keys = keys = ProcessKeys(lambda: list(self.owners.processes()), self.say, self._keys)
-        keys.log, engine.keys = engine.keys, keys
-        return keys
+        self._keys = ProcessKeys(lambda: list(self.owners.processes()), self.say, self._lines)
+        self._keys.log, engine.keys = engine.keys, self._keys
+        return self._keys
 
     def met(self, connection: Connection, client: int | None) -> None:
         """Take notice of a connection once it is Kafka; `client` is 0 if its initiator sends the requests, else 1."""
@@ -262,5 +252,5 @@ class ProcessFilter:
         return (
             not self.owners.narrowed
             or self._found.get(exchange.peers.number) is not None
-            or (self._found_keys is not None and self._found_keys.owns(client, broker))
+            or (self._keys is not None and self._keys.owns(client, broker))
         )

@@ -195,8 +195,8 @@ def export_marked(
     said = list[str]()
 
     def choose(file: str) -> tuple[Named, Filters]:
-        name, _ = chosen(file, filters)
-        return name, filters.but(exchange=numbers[file])
+        name, others = chosen(file, filters)
+        return name, others.but(exchange=numbers[file])
 
     runner = Runner(filters, Writer(live=False), fails=False, say=said.append)
     export = PacketExport(runner, target, whole=False)

@@ -97,7 +97,7 @@ kdbg logs the keys of its own sessions:
 @click.option("--pid", type=click.IntRange(1), multiple=True, metavar="PID",
               help="Search the memory of this process for the keys of its connections. Repeatable.")  # fmt: skip
 @click.option("--interface", "-i", metavar="NAME", help="Capture on this interface instead of reading CAPTURE.")
-@click.option("--out", "-o", type=click.Path(), metavar="FILE", help="Write the keys that are found to this file.")
+@click.option("--out", "-o", type=click.Path(), metavar="FILE", help="Append the keys that are found to this file.")
 def command(source: str | None, pid: tuple[int, ...], interface: str | None, out: str | None) -> int:
     """Show how clients log TLS keys, or find those of a process.
 
@@ -142,11 +142,11 @@ def find(pids: Sequence[int], source: str | None, interface: str | None, out: st
 
 @contextmanager
 def key_log(path: str) -> Iterator[Callable[[str], object]]:
-    """Make a context with what writes lines to a key log, each at once, which only its owner may read."""
+    """Make a context with what appends lines to a key log, each at once, which only its owner may read."""
     from ...atomic import private
 
     try:
-        descriptor = private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        descriptor = private(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     except OSError as error:
         raise InputError(f"{path}: cannot write the keys: {error.strerror}") from None
     try:

@@ -31,7 +31,7 @@ MOST_WINDOWS = 1 << 18
 AT_ONCE = 64 << 20
 """Bytes of memory that are read before any is searched, so that secrets of short connections are not gone by then."""
 GIB = OFTEN = 1 << 30
-"""Bytes of memory after which it is told how far a search is."""
+"""Bytes of memory after which a search reports its progress."""
 SMALL = 256 << 20
 """Bytes of memory in which secrets are looked for at any place, where they are not where libraries keep them."""
 
@@ -52,15 +52,16 @@ def search(
     samples: Sequence[TlsSample],
     *,
     thorough: bool,
+    whole: bool,
     seen: deque[FoundSecrets] | None = None,
     tell: Callable[[str], None] = lambda text: None,
 ) -> list[Proved]:
     """Return the keys of connections that are found in the memory of a process.
 
     `thorough`: secrets are looked for also where the process's own library would not keep them, and for connections
-    with millions of records. `seen` is what was found before, and gets what is found now: secrets are in memory before
-    the records that prove them, and gone when the connection is closed. `tell` is told how far a search is that takes
-    long. Raise `InputError` where the memory cannot be read.
+    with millions of records. `whole`: those of handshakes too, which Wireshark needs. `seen` is what was found before,
+    and gets what is found now: secrets are in memory before the records that prove them, and gone when the connection
+    is closed. `tell` gets the progress of a long search. Raise `InputError` where the memory cannot be read.
     """
     from ...streams.tls.recovery.memory import MemorySearch, present
     from ...streams.tls.recovery.proofs import FoundSecrets, proved, unproved
@@ -68,7 +69,7 @@ def search(
     found: list[Proved] = []
     left = list(samples)
     for before in seen or ():
-        found += proved(left, before, thorough=False)
+        found += proved(left, before, thorough=False, whole=whole)
         left = unproved(left, found)
     with ProcessMemory(pid) as memory:
         for layouts in _layouts(memory) if thorough else _layouts(memory)[:1]:
@@ -83,7 +84,7 @@ def search(
                         f"searched {done / GIB:.1f} of {memory.size / GIB:.1f} GiB of the memory of {memory.name} {pid}"
                     )
             secrets = FoundSecrets(now.keys, now.windows, partial(present, memory.chunks(now.OVERLAP)))
-            found += proved(left, secrets, thorough=thorough)
+            found += proved(left, secrets, thorough=thorough, whole=whole)
             left = unproved(left, found)
             if seen is not None:
                 seen.append(FoundSecrets(now.keys, now.windows, lambda keys: ()))
@@ -186,7 +187,7 @@ def lines_of(source: str, pids: Collection[int], tell: Callable[[str], None] = l
         own = [sample for sample in samples if sockets.owner(*sample.ends) == pid]
         closed = [sample for sample in own if sample.client_random and sample not in still_open]
         for some, thorough in (([sample for sample in own if sample in still_open], True), (closed, False)):
-            keys += search(pid, some, thorough=thorough, tell=tell) if some else []
+            keys += search(pid, some, thorough=thorough, whole=True, tell=tell) if some else []
     opened = {key.sample for key in keys}
     return FoundKeys([*map(line_of, keys)], len(samples), len(still_open | opened), len(opened))
 

@@ -24,8 +24,6 @@ QUICK = 3
 """Rounds of a search that is not thorough."""
 MOST_NUMBERS = 1 << 28
 """Numbers that are tried in all: half a minute, at ten million a second."""
-FIRST = 12
-"""Records after a handshake of which one is the first with a traffic secret."""
 AES, CHACHA20 = ("TLS_AES_256_GCM_SHA384", "TLS_AES_128_GCM_SHA256"), ("TLS_CHACHA20_POLY1305_SHA256",)
 """Suites of TLS 1.3 that are looked for where the capture does not have the handshake."""
 HASH_SIZES = {"sha256": 32, "sha384": 48}
@@ -72,11 +70,14 @@ class FoundSecrets:
         return self._modern[of]
 
 
-def proved(samples: Collection[TlsSample], secrets: FoundSecrets, *, thorough: bool) -> Iterator[Proved]:
-    """Yield the keys of those connections for which that is possible; `thorough`: also of very long ones."""
+def proved(samples: Collection[TlsSample], secrets: FoundSecrets, *, thorough: bool, whole: bool) -> Iterator[Proved]:
+    """Yield the keys of those connections for which that is possible.
+
+    `thorough`: also of very long ones; `whole`: also of handshakes, without which Wireshark does not begin.
+    """
     for sample in samples:
         if sample.client_random:
-            yield from _of_handshake(sample, secrets, whole=thorough)
+            yield from _of_handshake(sample, secrets, whole=whole)
     rounds = ROUNDS if thorough else ROUNDS[:QUICK]
     yield from _of_middle([sample for sample in samples if not sample.client_random], secrets, rounds)
 
@@ -99,7 +100,7 @@ def _of_handshake(sample: TlsSample, secrets: FoundSecrets, *, whole: bool) -> l
         return [] if found is None else [Proved(sample, "CLIENT_RANDOM", found)]
     sides = (sample.client, 1 - sample.client)
     for label, side in zip(TRAFFIC, sides, strict=True):
-        found = None if of is None else _first_secret(of, sample.records[side][:FIRST], secrets)
+        found = None if of is None else _first_secret(of, sample.records[side], secrets)
         if found is None:
             return []
         keys.append(Proved(sample, label, found, side))
@@ -107,7 +108,7 @@ def _of_handshake(sample: TlsSample, secrets: FoundSecrets, *, whole: bool) -> l
 
 
 def _handshake_secrets(sample: TlsSample, of: Suite, secrets: FoundSecrets) -> Iterator[Proved]:
-    """Yield the traffic secrets of a handshake, without which Wireshark does not begin; some libraries erase them.
+    """Yield the traffic secrets of a handshake, as far as its library has not erased them.
 
     OpenSSL keeps the secret that they are derived from, with the hellos (RFC 8446, 7.1).
     """

@@ -19,6 +19,7 @@ from ..capture.process_sockets import ProcessSockets
 from ..errors import InputError
 from ..streams.tls.session import Why
 from ..views.reading.process_keys import check, line_of, search
+from .key_sources import KeySource
 
 if TYPE_CHECKING:
     from ..capture.packet import Endpoint
@@ -38,18 +39,21 @@ class ProcessKeys:
     """The `Keys` of an engine: those of its key log, and those found in the memory of processes.
 
     `pids` gives the processes, and `say` is told what cannot be done. `found` gets the lines of keys as they are found.
+    `sources` have lines as well, of connections that may be over before a search has begun.
     Call `look` again and again, and `finish` before the engine is closed.
     """
 
     def __init__(
         self, pids: Callable[[], Collection[int]], say: Callable[[str], None],
-        found: Callable[[str], object] = lambda line: None,
+        found: Callable[[str], object] = lambda line: None, sources: Sequence[KeySource] = (),
     ) -> None:  # fmt: skip
         self.log: Keys | None = None
         self.opened = self.closed = 0
         """Connections whose keys were found, and those whose keys were not."""
         self._pids, self._say, self._found = pids, say, found
         self._secrets = Secrets()
+        self._sources = dict.fromkeys(sources, False)
+        """Whether each has had lines."""
         self._sockets = ProcessSockets(())
         self._waiting: dict[TlsConnection, int] = {}
         """How often the keys of connections are still looked for."""
@@ -68,6 +72,7 @@ class ProcessKeys:
 
     def find(self, key: bytes) -> Mapping[str, bytes] | None:
         """Return the secrets of the connection that a client began with this random, or of the session of this id."""
+        self._read_sources()
         return self._secrets.find(key) or (self.log.find(key) if self.log else None)
 
     def bound(self, sender: Endpoint, receiver: Endpoint) -> Sequence[BoundKey]:
@@ -100,6 +105,10 @@ class ProcessKeys:
 
     def finish(self) -> None:
         """Wait for the last search, and give up what was not found."""
+        self._read_sources()
+        for source, has_lines in self._sources.items():
+            if not has_lines:
+                self._say(f"{source.name} logged no TLS keys")
         if self._waiting:
             if self._search is None:
                 self._submit()
@@ -157,9 +166,7 @@ class ProcessKeys:
             if isinstance(error, InputError):
                 self._say(str(error))
         self._search, self._next = None, monotonic() + PAUSE
-        self._secrets.take("".join(f"{line}\n" for line in lines).encode())
-        for line in lines:
-            self._found(line)
+        self._learn(lines)
         searched, self._searched = self._searched, []
         for connection in searched:
             connection.waits()
@@ -171,6 +178,17 @@ class ProcessKeys:
                 if not self._waiting[connection]:
                     self._give_up(connection)
         return bool(lines)
+
+    def _read_sources(self) -> None:
+        for source in self._sources:
+            if lines := source.lines():
+                self._sources[source] = True
+                self._learn(lines)
+
+    def _learn(self, lines: Lines) -> None:
+        self._secrets.take("".join(f"{line}\n" for line in lines).encode())
+        for line in lines:
+            self._found(line)
 
     def _give_up(self, connection: TlsConnection) -> None:
         del self._waiting[connection]

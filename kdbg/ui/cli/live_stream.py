@@ -36,6 +36,7 @@ from .inputs import LOST
 from .runner import Blocks, OpenFile, Runner, Through
 
 if TYPE_CHECKING:
+    from ...live.key_sources import KeySource
     from ...live.process_keys import ProcessKeys
     from ...live.socket_processes import Owners
     from .exchange_output import ExchangeOutput
@@ -193,15 +194,18 @@ def is_other_process(finding: Finding) -> bool:
 class ProcessFilter:
     """Finds the processes at the ends of connections, and tells `say` of them; `wants` is a filter of exchanges.
 
-    `keys` gets the lines of TLS keys that are found in the memory of processes.
+    `keys` gets the lines of TLS keys that are found in the memory of processes, and those of `sources`.
 
     A connection is looked up when it proves to be Kafka, by which time its broker has accepted it.
     """
 
     def __init__(
-        self, owners: Owners, say: Callable[[str], None], keys: Callable[[str], object] = lambda line: None
-    ) -> None:
-        self.owners, self.say, self._keys = owners, say, keys
+        self, owners: Owners, say: Callable[[str], None], keys: Callable[[str], object] = lambda line: None,
+        sources: Sequence[KeySource] = (),
+    ) -> None:  # fmt: skip
+        self.owners, self.say, self._keys, self._sources = owners, say, keys, sources
+        self._proves = False
+        """Whether all that is decrypted is the processes' own."""
         self._found: dict[int, tuple[Process | None, Process | None] | None] = {}
         self._waiting: list[tuple[Connection, int, int]] = []
 
@@ -211,7 +215,8 @@ class ProcessFilter:
             return None
         from ...live.process_keys import ProcessKeys
 
-        keys = ProcessKeys(lambda: list(self.owners.processes()), self.say, self._keys)
+        keys = ProcessKeys(lambda: list(self.owners.processes()), self.say, self._keys, self._sources)
+        self._proves = bool(self._sources) and not engine.keys
         keys.log, engine.keys = engine.keys, keys
         return keys
 
@@ -257,4 +262,6 @@ class ProcessFilter:
 
     def wants(self, exchange: Exchange) -> bool:
         """Return whether an exchange is one of the processes that are wanted."""
-        return not self.owners.narrowed or self._found.get(exchange.peers.number) is not None
+        if not self.owners.narrowed or self._found.get(exchange.peers.number) is not None:
+            return True
+        return self._proves and exchange.peers.tls is not None  # it was closed before its process was looked for

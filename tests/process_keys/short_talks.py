@@ -1,4 +1,4 @@
-"""A TLS server in this process that responds to ApiVersions, for clients whose connections are short."""
+"""A TLS server in this process that responds to ApiVersions v0, for clients whose connections are short."""
 
 from __future__ import annotations
 
@@ -27,5 +27,7 @@ def _accept(listener: socket.socket, context: ssl.SSLContext) -> None:
 def _respond(plain: socket.socket, context: ssl.SSLContext) -> None:
     with suppress(OSError), context.wrap_socket(plain, server_side=True) as client:
         while (length := client.recv(4)) and (request := client.recv(struct.unpack(">i", length)[0])):
+            if request[2:4] != b"\0\0":  # another version, whose response has another form
+                break
             response = request[4:8] + struct.pack(">hihhh", 0, 1, 18, 0, 4)
             client.sendall(struct.pack(">i", len(response)) + response)

@@ -138,8 +138,8 @@ def test_an_agent_that_the_jvm_does_not_see(server: int, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["watch", "--attach", "agent.jar"], "--attach needs --pid"),
-        (["tls-keys", "--attach", "agent.jar"], "--attach needs --pid"),
+        (["watch", "--attach", "agent.jar"], "--attach and --uprobes need --pid"),
+        (["tls-keys", "--attach", "agent.jar"], "--attach and --uprobes need --pid"),
         (["watch", "--pid", "1", "--attach", "agent.jar", "--tui"], "not both"),
         (["tls-keys", "--pid", "1", "a.pcap", "-o", "k", "--attach", "agent.jar"], "use -i NAME or -"),
     ],

@@ -100,28 +100,39 @@ kdbg logs the keys of its own sessions:
 
 def key_source_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options for TLS keys of processes that are not looked for in their memory."""
-    return click.option("--attach", type=click.Path(), metavar="AGENT.jar",
-                        help="Load this agent into the JVM of --pid to log its TLS keys. See kdbg guide tls.")(
-        command
+    attach = click.option(
+        "--attach", type=click.Path(), metavar="AGENT.jar",
+        help="Load this agent into the JVM of --pid to log its TLS keys. See kdbg guide tls.",
     )  # fmt: skip
+    uprobes = click.option(
+        "--uprobes", is_flag=True, help="Have the kernel report the TLS keys of OpenSSL in --pid. See kdbg guide tls."
+    )
+    return attach(uprobes(command))
 
 
 @contextmanager
-def take_key_sources(pids: Collection[int], attach: str | None) -> Iterator[list[KeySource]]:
+def take_key_sources(pids: Collection[int], attach: str | None, *, uprobes: bool) -> Iterator[list[KeySource]]:
     """Make a context with what logs the keys of processes' new connections; refuse it without a process.
 
-    What it needs in the processes is removed at its end, also by SIGTERM. Raise `InputError` where it is not possible.
+    What it needs elsewhere is removed at its end, also by SIGTERM. Raise `InputError` where it is not possible.
     """
-    if not pids and attach is not None:
-        raise click.UsageError("--attach needs --pid")
     with ExitStack() as undo:
         sources: list[KeySource] = []
-        if attach is not None:
+        if attach is not None or uprobes:
             from ...atomic import terminated
-            from ...live.java_agent import loaded_agent
 
+            if not pids:
+                raise click.UsageError("--attach and --uprobes need --pid")
             undo.enter_context(terminated())
-            sources += [undo.enter_context(loaded_agent(pid, attach, say)) for pid in sorted(set(pids))]
+        for pid in sorted(set(pids)):
+            if attach is not None:
+                from ...live.java_agent import loaded_agent
+
+                sources.append(undo.enter_context(loaded_agent(pid, attach, say)))
+            if uprobes:
+                from ...live.uprobes import probed
+
+                sources.append(undo.enter_context(probed(pid, say)))
         yield sources
 
 
@@ -133,7 +144,12 @@ def take_key_sources(pids: Collection[int], attach: str | None) -> Iterator[list
 @click.option("--out", "-o", type=click.Path(), metavar="FILE", help="Write the keys that are found to this file.")
 @key_source_options
 def command(
-    source: str | None, pid: tuple[int, ...], interface: str | None, out: str | None, attach: str | None
+    source: str | None,
+    pid: tuple[int, ...],
+    interface: str | None,
+    out: str | None,
+    attach: str | None,
+    uprobes: bool,
 ) -> int:
     """Show how clients log their TLS keys, or find the keys of running processes.
 
@@ -151,12 +167,14 @@ def command(
     if pid:
         if out is None or (source is None) == (interface is None):
             raise click.UsageError("--pid needs -o FILE, and either a CAPTURE or -i NAME")
-        if attach is not None and source not in (None, "-"):
-            raise click.UsageError("--attach logs the keys of new connections: use -i NAME or - instead of CAPTURE")
-        with take_key_sources(pid, attach) as sources:
+        if (attach is not None or uprobes) and source not in (None, "-"):
+            raise click.UsageError(
+                "--attach and --uprobes log the keys of new connections: use -i NAME or - instead of CAPTURE"
+            )
+        with take_key_sources(pid, attach, uprobes=uprobes) as sources:
             return find(sorted(set(pid)), source, interface, out, sources)
-    if attach is not None:
-        raise click.UsageError("--attach needs --pid")
+    if attach is not None or uprobes:
+        raise click.UsageError("--attach and --uprobes need --pid")
     if source not in (None, *CLIENTS):
         raise click.UsageError(f"unknown client {source!r}: use {', '.join(CLIENTS)}; for a capture add --pid")
     click.echo(INTRODUCTION)

@@ -77,7 +77,7 @@ SHARE = 10
 def command(
     interface: str, bpf: str | None, via: str | None, container: tuple[str, ...], path: str | None, rotate: Any,
     snaplen: int, buffer: int, format: str, diagnose: bool, tui: bool, light: bool, otlp: str | None,
-    metrics: str | None, attach: str | None, **options: Any,
+    metrics: str | None, attach: str | None, uprobes: bool, **options: Any,
 ) -> int:  # fmt: skip
     """Capture and decode live traffic on an interface.
 
@@ -111,8 +111,8 @@ def command(
     look, filters = take_look(options, format, read), take_filters(options)
     if tui:
         refuse_beside("--tui", {"otlp": otlp, "metrics": metrics})
-        if attach is not None:
-            raise click.UsageError("use either --tui or --attach, not both")
+        if attach is not None or uprobes:
+            raise click.UsageError("use either --tui, or --attach and --uprobes, not both")
         need_screen("kdbg watch --tui")
     wanted = CaptureOptions(interface, expression(bpf, filters.port or (), via), snaplen, buffer, path, rotate)
     record: Callable[..., Any] = partial(capture, wanted)
@@ -121,7 +121,10 @@ def command(
         if pid or container:
             raise InputError("--pid and --container select local processes; they cannot be combined with --via")
         record = partial(remote.relay, remote.command(via, wanted), wanted)
-    with take_key_sources(pid, attach) as sources, CaptureProcess(via or interface, record) as source:
+    with (
+        take_key_sources(pid, attach, uprobes=uprobes) as sources,
+        CaptureProcess(via or interface, record) as source,
+    ):
         if tui:
             return screen(source, known, look, filters, light=light)
         with live_outlet(otlp, metrics, links=not look.hide_values) as outlet:

@@ -69,10 +69,7 @@ class JavaProcess:
         self._user, self._group = int(status["Uid"].split()[1]), int(status["Gid"].split()[1])
         handles = int(status["SigCgt"], 16) >> signal.SIGQUIT - 1 & 1  # SIGQUIT would end all others
         if not handles or "/libjvm.so" not in (PROC / str(pid) / "maps").read_text("utf-8", "replace"):
-            raise InputError(
-                f"--attach: process {self.name} {pid} is not a JVM that accepts agents (-Xrs and "
-                "-XX:+DisableAttachMechanism turn that off)"
-            )
+            raise InputError(f"--attach: process {self.name} {pid} is not a JVM that accepts agents (-Xrs disables it)")
 
     @contextmanager
     def as_user(self) -> Iterator[None]:
@@ -107,7 +104,9 @@ class JavaProcess:
             while received := connection.recv(4096):
                 reply += received
         if not LOADED.fullmatch(text := reply.decode("utf-8", "replace")):
-            problem = " ".join(text.split()) or "it closed the connection (it accepts its own user only)"
+            problem = (
+                " ".join(text.split("\n", 1)[-1].split()) or "it closed the connection (it accepts its own user only)"
+            )
             raise InputError(f"--attach {path}: process {self.name} {self.pid} did not load the agent: {problem}")
 
     def _socket(self, tmp: int) -> socket.socket:
@@ -127,7 +126,10 @@ class JavaProcess:
                     os.kill(self.pid, signal.SIGQUIT)
                 sleep(PAUSE)
         connection.close()
-        raise InputError(f"--attach: process {self.name} {self.pid} does not open its attach socket in /tmp")
+        raise InputError(
+            f"--attach: process {self.name} {self.pid} does not open its attach socket in /tmp "
+            "(-XX:+DisableAttachMechanism disables it)"
+        )
 
 
 @contextmanager

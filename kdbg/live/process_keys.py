@@ -99,6 +99,7 @@ class ProcessKeys:
 
     def look(self) -> bool:
         """Begin a search where one is due, take up what one has found; return whether that was anything."""
+        self._settle()
         if self._search is None and self._waiting and monotonic() >= self._next:
             self._submit()
         return self._search is not None and self._search.done() and self._take(self._search)
@@ -114,6 +115,7 @@ class ProcessKeys:
                 self._submit()
             if self._search is not None:
                 self._take(self._search, LAST)
+        self._settle()
         for connection in list(self._waiting):
             self._give_up(connection)
         if self._pool is not None:
@@ -171,13 +173,21 @@ class ProcessKeys:
         for connection in searched:
             connection.waits()
             if not connection.is_waiting:
-                self._waiting.pop(connection, None)
-                self.opened += 1
+                self.opened += self._waiting.pop(connection, 0) > 0
             elif connection in self._waiting:
                 self._waiting[connection] -= 1
                 if not self._waiting[connection]:
                     self._give_up(connection)
         return bool(lines)
+
+    def _settle(self) -> None:
+        """Search no more for the keys of connections that go on by those of a source."""
+        self._read_sources()
+        for connection in list(self._waiting) if self._sources else ():
+            connection.waits()
+            if connection.decided and not connection.is_waiting:
+                del self._waiting[connection]
+                self.opened += 1
 
     def _read_sources(self) -> None:
         for source in self._sources:

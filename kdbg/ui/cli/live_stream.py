@@ -36,6 +36,7 @@ from .inputs import LOST
 from .runner import Blocks, OpenFile, Runner, Through
 
 if TYPE_CHECKING:
+    from ...live.key_sources import KeySource
     from ...live.process_keys import ProcessKeys
     from ...live.socket_processes import Owners
     from .exchange_output import ExchangeOutput
@@ -193,16 +194,19 @@ def is_other_process(finding: Finding) -> bool:
 class ProcessFilter:
     """Finds the processes at the ends of connections, and tells `say` of them; `wants` is a filter of exchanges.
 
-    `keys` gets the lines of TLS keys that are found in the memory of processes.
+    `keys` gets the lines of TLS keys that are found in the memory of processes, and those of `sources`.
 
     A connection is looked up when it proves to be Kafka, by which time its broker has accepted it.
     """
 
     def __init__(
-        self, owners: Owners, say: Callable[[str], None], keys: Callable[[str], object] = lambda line: None
-    ) -> None:
-        self.owners, self.say, self._keys = owners, say, keys
+        self, owners: Owners, say: Callable[[str], None], keys: Callable[[str], object] = lambda line: None,
+        sources: Sequence[KeySource] = (),
+    ) -> None:  # fmt: skip
+        self.owners, self.say, self._keys, self._sources = owners, say, keys, sources
         self._found_keys: ProcessKeys | None = None
+        self._proves = False
+        """Whether all that is decrypted is the processes' own."""
         self._found: dict[int, tuple[Process | None, Process | None] | None] = {}
         self._waiting: list[tuple[Connection, int, int]] = []
 
@@ -212,7 +216,8 @@ class ProcessFilter:
             return None
         from ...live.process_keys import ProcessKeys
 
-        self._found_keys = keys = ProcessKeys(lambda: list(self.owners.processes()), self.say, self._keys)
+        keys = ProcessKeys(lambda: list(self.owners.processes()), self.say, self._keys, self._sources)
+        self._found_keys, self._proves = keys, bool(self._sources) and not engine.keys
         keys.log, engine.keys = engine.keys, keys
         return keys
 
@@ -263,4 +268,5 @@ class ProcessFilter:
             not self.owners.narrowed
             or self._found.get(exchange.peers.number) is not None
             or (self._found_keys is not None and self._found_keys.owns(client, broker))
+            or (self._proves and exchange.peers.tls is not None)  # it was closed before its process was looked for
         )

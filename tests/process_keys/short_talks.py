@@ -1,0 +1,33 @@
+"""A TLS server in this process that responds to ApiVersions v0, for clients whose connections are short."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import struct
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+
+@contextmanager
+def short_talks(context: ssl.SSLContext) -> Iterator[int]:
+    """Make a context with a server; give its port."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=_accept, args=(listener, context), daemon=True).start()
+        yield listener.getsockname()[1]
+
+
+def _accept(listener: socket.socket, context: ssl.SSLContext) -> None:
+    with suppress(OSError):
+        while True:
+            threading.Thread(target=_respond, args=(listener.accept()[0], context), daemon=True).start()
+
+
+def _respond(plain: socket.socket, context: ssl.SSLContext) -> None:
+    with suppress(OSError), context.wrap_socket(plain, server_side=True) as client:
+        while (length := client.recv(4)) and (request := client.recv(struct.unpack(">i", length)[0])):
+            if request[2:4] != b"\0\0":  # another version, whose response has another form
+                break
+            response = request[4:8] + struct.pack(">hihhh", 0, 1, 18, 0, 4)
+            client.sendall(struct.pack(">i", len(response)) + response)

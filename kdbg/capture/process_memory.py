@@ -98,6 +98,11 @@ class ProcessMemory:
                     edges = (first + np.flatnonzero(there[1:] != there[:-1]) * PAGE).tolist()
                     yield from (Mapping(*run, name) for run in zip(edges[::2], edges[1::2], strict=True))
 
+    @property
+    def size(self) -> int:
+        """Bytes that are resident."""
+        return sum(one.end - one.start for one in self.resident())
+
     def chunks(self, overlap: int) -> Iterator[tuple[int, bytes]]:
         """Yield chunks of what is resident, each with its address; they overlap by so many bytes."""
         for start, end, _ in self.resident():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -20,8 +21,9 @@ import pytest
 import kdbg
 from kdbg.capture.process_memory import ProcessMemory
 from kdbg.errors import InputError
-from kdbg.streams.tls.session import HANDSHAKE, TRAFFIC
-from kdbg.views.reading.process_keys import check, lines_of
+from kdbg.streams.tls.record import SealedRecord
+from kdbg.streams.tls.session import HANDSHAKE, TRAFFIC, TlsSample
+from kdbg.views.reading.process_keys import check, lines_of, search
 
 from ..brokers.pool import needed
 from . import lab
@@ -208,6 +210,22 @@ def test_what_was_never_written_to_is_not_read() -> None:
         assert size < 1 << 26
         assert resident(status) - before < 1024, "kB"
         process.kill()
+
+
+def test_a_long_search_tells_how_far_it_is_and_keeps_little() -> None:
+    sealed = SealedRecord(23, b"\3\3", os.urandom(80))
+    sample = TlsSample((("127.0.0.1", 1), ("127.0.0.1", 2)), ((sealed,), (sealed,)))
+    large = "x = b'x' * (3 << 29); print(flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", large], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        said: list[str] = []
+        before = resident(Path("/proc/self/status"))
+        assert not search(process.pid, [sample], thorough=False, tell=said.append)
+        assert resident(Path("/proc/self/status")) - before < 200_000, "kB"
+        process.kill()
+    assert len(said) == 1
+    assert re.fullmatch(rf"searched 1\.0 of 1\.5 GiB of the memory of python\S* {process.pid}", said[0])
 
 
 def resident(status: Path) -> int:

@@ -213,7 +213,7 @@ def find_in_capture(pids: Sequence[int], source: str, out: str, write: Callable[
     from ...views.reading.process_keys import lines_of
     from ...views.render.values import escape
 
-    found = lines_of(source, pids)
+    found = lines_of(source, pids, say)
     for line in found.lines:
         write(line)
     if found.opened:

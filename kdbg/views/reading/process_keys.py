@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
@@ -30,6 +30,8 @@ MOST_WINDOWS = 1 << 18
 """Windows that may be secrets, of each size, that are kept: 48 MiB in all."""
 AT_ONCE = 64 << 20
 """Bytes of memory that are read before any is searched, so that secrets of short connections are not gone by then."""
+GIB = OFTEN = 1 << 30
+"""Bytes of memory after which it is told how far a search is."""
 SMALL = 256 << 20
 """Bytes of memory in which secrets are looked for at any place, where they are not where libraries keep them."""
 
@@ -46,14 +48,19 @@ def check(pids: Iterable[int]) -> list[str]:
 
 
 def search(
-    pid: int, samples: Sequence[TlsSample], *, thorough: bool, seen: deque[FoundSecrets] | None = None
+    pid: int,
+    samples: Sequence[TlsSample],
+    *,
+    thorough: bool,
+    seen: deque[FoundSecrets] | None = None,
+    tell: Callable[[str], None] = lambda text: None,
 ) -> list[Proved]:
     """Return the keys of connections that are found in the memory of a process.
 
     `thorough`: secrets are looked for also where the process's own library would not keep them, and for connections
     with millions of records. `seen` is what was found before, and gets what is found now: secrets are in memory before
-    the records that prove them, and gone when the connection is closed. Raise `InputError` where the memory cannot be
-    read.
+    the records that prove them, and gone when the connection is closed. `tell` is told how far a search is that takes
+    long. Raise `InputError` where the memory cannot be read.
     """
     from ...streams.tls.recovery.memory import MemorySearch, present
     from ...streams.tls.recovery.proofs import FoundSecrets, proved, unproved
@@ -67,9 +74,14 @@ def search(
         for layouts in _layouts(memory) if thorough else _layouts(memory)[:1]:
             if not left:
                 break
-            now = MemorySearch(layouts, MOST_WINDOWS)
+            now, done = MemorySearch(layouts, MOST_WINDOWS), 0
             for address, data in _chunks(memory, now.OVERLAP):
                 now.take(address, data)
+                done += len(data)
+                if done // OFTEN > (done - len(data)) // OFTEN:
+                    tell(
+                        f"searched {done / GIB:.1f} of {memory.size / GIB:.1f} GiB of the memory of {memory.name} {pid}"
+                    )
             secrets = FoundSecrets(now.keys, now.windows, partial(present, memory.chunks(now.OVERLAP)))
             found += proved(left, secrets, thorough=thorough)
             left = unproved(left, found)
@@ -84,8 +96,7 @@ def _layouts(memory: ProcessMemory) -> list[frozenset[Layout]]:
 
     own = {"java": {Layout.JAVA}, "go": {Layout.GO, Layout.PADDED}}.get(memory.runtime, {Layout.PADDED})
     tried = [frozenset(own), frozenset(Layout) - {Layout.ANY}]
-    small = sum(one.end - one.start for one in memory.resident()) <= SMALL
-    return [*tried, frozenset({Layout.ANY})] if small else tried
+    return [*tried, frozenset({Layout.ANY})] if memory.size <= SMALL else tried
 
 
 def _chunks(memory: ProcessMemory, overlap: int) -> Iterator[tuple[int, bytes]]:
@@ -165,8 +176,8 @@ class FoundKeys(NamedTuple):
         return f"no keys of the {of_them} that the process has open are in its memory"
 
 
-def lines_of(source: str, pids: Collection[int]) -> FoundKeys:
-    """Return the keys of a capture's connections that are in the memory of processes."""
+def lines_of(source: str, pids: Collection[int], tell: Callable[[str], None] = lambda text: None) -> FoundKeys:
+    """Return the keys of a capture's connections that are in the memory of processes; `tell` is as for `search`."""
     keys: list[Proved] = []
     samples, sockets = samples_of(source), ProcessSockets(pids)
     sockets.look()
@@ -175,7 +186,7 @@ def lines_of(source: str, pids: Collection[int]) -> FoundKeys:
         own = [sample for sample in samples if sockets.owner(*sample.ends) == pid]
         closed = [sample for sample in own if sample.client_random and sample not in still_open]
         for some, thorough in (([sample for sample in own if sample in still_open], True), (closed, False)):
-            keys += search(pid, some, thorough=thorough) if some else []
+            keys += search(pid, some, thorough=thorough, tell=tell) if some else []
     opened = {key.sample for key in keys}
     return FoundKeys([*map(line_of, keys)], len(samples), len(still_open | opened), len(opened))
 

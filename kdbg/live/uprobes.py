@@ -99,7 +99,7 @@ def probes_of(pid: int) -> dict[str, tuple[Path, str]]:
         elif "libssl" in name:
             stripped = f"{name} has no symbols, or is of a version that kdbg does not know; "
     if not found:
-        raise InputError(f"--uprobes: OpenSSL's {OUTER} is not found in process {pid}: {stripped}use --pid alone")
+        raise InputError(f"--uprobes: OpenSSL's {OUTER} is not found in process {pid}: {stripped}use only --pid")
     return found
 
 

@@ -49,7 +49,7 @@ class AtomicFile:
 
     def __enter__(self) -> AtomicFile:
         with ExitStack() as undo:
-            undo.enter_context(_terminated())
+            undo.enter_context(terminated())
             try:
                 self._file = undo.enter_context(self._open())
             except OSError as error:
@@ -140,7 +140,7 @@ def private(path: str, flags: int) -> int:
 
 
 @contextmanager
-def _terminated() -> Iterator[None]:
+def terminated() -> Iterator[None]:
     """In the context SIGTERM and SIGHUP raise `SystemExit`, unless the process hears or ignores them already."""
     numbers = [getattr(signal, name) for name in SIGNALS if hasattr(signal, name)]
     if threading.current_thread() is not threading.main_thread():

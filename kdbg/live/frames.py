@@ -7,7 +7,7 @@ What is to be done with an end of a connection stands in a queue: bytes, waits, 
 from __future__ import annotations
 
 import struct
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -239,8 +239,8 @@ class Load:
         """Make an empty one; `short` gets the number of messages so far that passed without their faults and holds."""
         self.most: int = MEMORY.connections if most is None else most
         self._short = short
-        self._kept = Counter[Connection]()
-        self._queued = Counter[Connection]()
+        self._kept: dict[Connection, int] = {}
+        self._queued: dict[Connection, int] = {}
 
     @property
     def is_high(self) -> bool:
@@ -256,15 +256,14 @@ class Load:
     def report(self, connection: Connection, kept: int, queued: int) -> None:
         """Take note of what a connection holds now; let go of messages where that is too much."""
         for amounts, size in ((self._kept, kept), (self._queued, queued)):
-            self.total += size - amounts[connection]
-            amounts[connection] = size
-            if not size:
-                del amounts[connection]
+            self.total += size - amounts.pop(connection, 0)
+            if size:
+                amounts[connection] = size
         while self.is_high and self._kept:
             largest = max(self._kept, key=self._kept.__getitem__)
             before = self._kept[largest]
             if before <= SMALL:
                 break
             largest.let_go()
-            if self._kept[largest] >= before:
+            if self._kept.get(largest, 0) >= before:
                 break

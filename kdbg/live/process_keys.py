@@ -21,6 +21,7 @@ from ..capture.process_sockets import ProcessSockets
 from ..errors import InputError
 from ..streams.tls.session import Why
 from ..views.reading.process_keys import check, line_of, search
+from .key_sources import KeySource
 
 if TYPE_CHECKING:
     from multiprocessing.pool import AsyncResult, Pool
@@ -49,18 +50,21 @@ class ProcessKeys:
     """The `Keys` of an engine: those of its key log, and those found in the memory of processes.
 
     `pids` gives the processes, and `say` is told what cannot be done. `found` gets the lines of keys as they are found,
-    those of handshakes as well. Call `look` again and again, and `finish` before the engine is closed.
+    those of handshakes as well. `sources` have lines too, of connections that may be over before a search has begun.
+    Call `look` again and again, and `finish` before the engine is closed.
     """
 
     def __init__(
         self, pids: Callable[[], Collection[int]], say: Callable[[str], None],
-        found: Callable[[str], object] | None = None,
+        found: Callable[[str], object] | None = None, sources: Sequence[KeySource] = (),
     ) -> None:  # fmt: skip
         self.log: Keys | None = None
         self.opened = self.closed = 0
         """Connections whose keys were found, and those whose keys were not."""
         self._pids, self._say, self._found = pids, say, found
         self._secrets = Secrets()
+        self._sources = dict.fromkeys(sources, False)
+        """Whether each has had lines."""
         self._sockets = ProcessSockets(())
         self._waiting: dict[TlsConnection, int] = {}
         """How often the keys of connections are still looked for."""
@@ -83,6 +87,7 @@ class ProcessKeys:
 
     def find(self, key: bytes) -> Mapping[str, bytes] | None:
         """Return the secrets of the connection that a client began with this random, or of the session of this id."""
+        self._read_sources()
         return self._secrets.find(key) or (self.log.find(key) if self.log else None)
 
     def bound(self, sender: Endpoint, receiver: Endpoint) -> Sequence[BoundKey]:
@@ -112,17 +117,23 @@ class ProcessKeys:
 
     def look(self) -> bool:
         """Begin a search where one is due, take up what one has found; return whether that was anything."""
+        self._settle()
         if self._search is None and self._waiting and monotonic() >= self._next:
             self._submit()
         return self._search is not None and self._search.ready() and self._take(self._search)
 
     def finish(self) -> None:
         """Wait for the last search, and give up what was not found."""
+        self._read_sources()
+        for source, has_lines in self._sources.items():
+            if not has_lines:
+                self._say(f"{source.name} logged no TLS keys")
         if self._waiting:
             if self._search is None:
                 self._submit()
             if self._search is not None:
                 self._take(self._search, LAST)
+        self._settle()
         for connection in list(self._waiting):
             self._give_up(connection)
         self._pool.terminate()
@@ -173,22 +184,43 @@ class ProcessKeys:
         except TookTooLong:
             lines = []
         self._search, self._next = None, monotonic() + PAUSE
-        self._secrets.take("".join(f"{line}\n" for line in lines).encode())
-        if self._found is not None:
-            for line in lines:
-                self._found(line)
+        self._learn(lines)
         searched, self._searched = self._searched, []
         for connection in searched:
             connection.waits()
             if connection.decided and not connection.is_waiting:
-                self._waiting.pop(connection, None)
-                self._pid.pop(connection, None)
-                self.opened += 1
+                self._opened(connection)
             elif connection in self._waiting and any(connection.sample().records):
                 self._waiting[connection] -= 1
                 if not self._waiting[connection]:
                     self._give_up(connection)
         return bool(lines)
+
+    def _settle(self) -> None:
+        """Search no more for the keys of connections that go on by those of a source."""
+        self._read_sources()
+        for connection in list(self._waiting) if self._sources else ():
+            connection.waits()
+            if connection.decided and not connection.is_waiting:
+                self._opened(connection)
+
+    def _read_sources(self) -> None:
+        for source in self._sources:
+            if lines := source.lines():
+                self._sources[source] = True
+                self._learn(lines)
+
+    def _learn(self, lines: Lines) -> None:
+        self._secrets.take("".join(f"{line}\n" for line in lines).encode())
+        if self._found is not None:
+            for line in lines:
+                self._found(line)
+
+    def _opened(self, connection: TlsConnection) -> None:
+        """Search no more for the keys of a connection, which are found."""
+        if connection in self._waiting:
+            del self._waiting[connection], self._pid[connection]
+            self.opened += 1
 
     def _give_up(self, connection: TlsConnection) -> None:
         del self._waiting[connection], self._pid[connection]

@@ -275,8 +275,10 @@ class End(asyncio.BufferedProtocol):
         assert self.transport is not None
         written, last = 0, len(data)
         if self._plain is not None:
-            with suppress(OSError):  # it is the transport's, which meets it again
+            try:
                 written = os.write(self._plain, data)
+            except OSError:  # it is the transport's, which meets it again
+                written = 0
             last = written + AHEAD
         if written == len(data):
             return

@@ -13,7 +13,7 @@ class NotReady(RuntimeError):
     """It did not happen in time; the message ends with what the process logged last."""
 
 
-def until(happened: Callable[[], bool], problem: Callable[[], str], timeout: float = TIMEOUT) -> None:
+def until(happened: Callable[[], object], problem: Callable[[], str], timeout: float = TIMEOUT) -> None:
     """Return once it happened; `problem` says what went wrong if it doesn't."""
     deadline = time.monotonic() + timeout
     while not happened():

@@ -34,6 +34,7 @@ from .inputs import LOST
 from .runner import Blocks, OpenFile, Runner, Through
 
 if TYPE_CHECKING:
+    from ...live.key_sources import KeySource
     from ...live.process_keys import ProcessKeys
     from ...live.socket_processes import Owners
     from .exchange_output import ExchangeOutput
@@ -184,14 +185,19 @@ class LiveStream:
 class ProcessFilter:
     """Finds the processes at the ends of connections, and tells `say` of them; `wants` is a filter of exchanges.
 
-    `keys` gets the lines of TLS keys that are found in the memory of processes. A connection is looked up when it
-    proves to be Kafka, by which time its broker has accepted it.
+    `keys` gets the lines of TLS keys that are found in the memory of processes, and those of `sources`. A connection is
+    looked up when it proves to be Kafka, by which time its broker has accepted it.
     """
 
-    def __init__(self, owners: Owners, say: Callable[[str], None], keys: Callable[[str], object] | None = None) -> None:
-        self.owners, self.say = owners, say
+    def __init__(
+        self, owners: Owners, say: Callable[[str], None], keys: Callable[[str], object] | None = None,
+        sources: Sequence[KeySource] = (),
+    ) -> None:  # fmt: skip
+        self.owners, self.say, self._sources = owners, say, sources
         self._lines = keys
         self._keys: ProcessKeys | None = None
+        self._proves = False
+        """Whether all that is decrypted is the processes' own."""
         self._found: dict[int, tuple[Process | None, Process | None] | None] = {}
         self._waiting: list[tuple[Connection, int, int]] = []
 
@@ -202,7 +208,8 @@ class ProcessFilter:
             return None
         from ...live.process_keys import ProcessKeys
 
-        self._keys = ProcessKeys(lambda: list(self.owners.processes()), self.say, self._lines)
+        self._keys = ProcessKeys(lambda: list(self.owners.processes()), self.say, self._lines, self._sources)
+        self._proves = bool(self._sources) and not engine.keys
         self._keys.log, engine.keys = engine.keys, self._keys
         return self._keys
 
@@ -253,4 +260,5 @@ class ProcessFilter:
             not self.owners.narrowed
             or self._found.get(exchange.peers.number) is not None
             or (self._keys is not None and self._keys.owns(client, broker))
+            or (self._proves and exchange.peers.tls is not None)  # it was closed before its process was looked for
         )

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ...errors import InputError
 from . import UNDECODED
 from .output import say
+
+if TYPE_CHECKING:
+    from ...live.key_sources import KeySource
 
 INTRODUCTION = """\
 kdbg decrypts TLS with the session secrets that a client or broker logs to a
@@ -92,13 +96,54 @@ kdbg logs the keys of its own sessions:
 """The instructions, by client."""
 
 
+def key_source_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options for TLS keys of processes that are not looked for in their memory."""
+    attach = click.option(
+        "--attach", type=click.Path(), metavar="AGENT.jar",
+        help="Load this agent into the JVM of --pid to log its TLS keys. See kdbg guide tls.",
+    )  # fmt: skip
+    uprobes = click.option(
+        "--uprobes", is_flag=True, help="Have the kernel report the TLS keys of OpenSSL in --pid. See kdbg guide tls."
+    )
+    return attach(uprobes(command))
+
+
+@contextmanager
+def take_key_sources(pids: Collection[int], attach: str | None, *, uprobes: bool) -> Iterator[list[KeySource]]:
+    """Make a context with what logs the keys of processes' new connections; refuse it without a process.
+
+    What it needs elsewhere is removed at its end, also by SIGTERM. Raise `InputError` where it is not possible.
+    """
+    with ExitStack() as undo:
+        sources: list[KeySource] = []
+        if attach is not None or uprobes:
+            from ...atomic import terminated
+
+            if not pids:
+                raise click.UsageError("--attach and --uprobes need --pid")
+            undo.enter_context(terminated())
+        for pid in sorted(set(pids)):
+            if attach is not None:
+                from ...live.java_agent import loaded_agent
+
+                sources.append(undo.enter_context(loaded_agent(pid, attach, say)))
+            if uprobes:
+                from ...live.uprobes import probed
+
+                sources.append(undo.enter_context(probed(pid, say)))
+        yield sources
+
+
 @click.command(context_settings={"max_content_width": 100})
 @click.argument("source", required=False, metavar="[CLIENT|CAPTURE|-]")
 @click.option("--pid", type=click.IntRange(1), multiple=True, metavar="PID",
               help="Search the memory of this process for the keys of its connections. Repeatable.")  # fmt: skip
 @click.option("--interface", "-i", metavar="NAME", help="Capture on this interface instead of reading CAPTURE.")
 @click.option("--out", "-o", type=click.Path(), metavar="FILE", help="Append the keys that are found to this file.")
-def command(source: str | None, pid: tuple[int, ...], interface: str | None, out: str | None) -> int:
+@key_source_options
+def command(
+    source: str | None, pid: tuple[int, ...], interface: str | None, out: str | None, attach: str | None, uprobes: bool
+) -> int:
     """Show how clients log TLS keys, or find those of a process.
 
     CLIENT is java, librdkafka, go, python, node or kdbg; broker logs the keys of all clients.
@@ -115,7 +160,14 @@ def command(source: str | None, pid: tuple[int, ...], interface: str | None, out
     if pid:
         if out is None or (source is None) == (interface is None):
             raise click.UsageError("--pid needs -o FILE, and either a CAPTURE or -i NAME")
-        return find(sorted(set(pid)), source, interface, out)
+        if (attach is not None or uprobes) and source not in (None, "-"):
+            raise click.UsageError(
+                "--attach and --uprobes log the keys of new connections: use -i NAME or - instead of CAPTURE"
+            )
+        with take_key_sources(pid, attach, uprobes=uprobes) as sources:
+            return find(sorted(set(pid)), source, interface, out, sources)
+    if attach is not None or uprobes:
+        raise click.UsageError("--attach and --uprobes need --pid")
     if source not in (None, *CLIENTS):
         raise click.UsageError(f"unknown client {source!r}: use {', '.join(CLIENTS)}; for a capture add --pid")
     click.echo(INTRODUCTION)
@@ -126,7 +178,7 @@ def command(source: str | None, pid: tuple[int, ...], interface: str | None, out
     return 0
 
 
-def find(pids: Sequence[int], source: str | None, interface: str | None, out: str) -> int:
+def find(pids: Sequence[int], source: str | None, interface: str | None, out: str, sources: Sequence[KeySource]) -> int:
     """Write the keys of processes' connections to a key log; return the exit status."""
     from ...views.reading.process_keys import check
     from ...views.render.values import escape
@@ -137,7 +189,7 @@ def find(pids: Sequence[int], source: str | None, interface: str | None, out: st
         if interface is None and source != "-":
             say(f"searching the memory of {escape(which)} for TLS keys")
             return find_in_capture(pids, str(source), out, write)
-        return find_live(pids, interface, write)
+        return find_live(pids, interface, write, sources)
 
 
 @contextmanager
@@ -171,7 +223,9 @@ def find_in_capture(pids: Sequence[int], source: str, out: str, write: Callable[
     return 0 if found.opened else UNDECODED
 
 
-def find_live(pids: Sequence[int], interface: str | None, write: Callable[[str], object]) -> int:
+def find_live(
+    pids: Sequence[int], interface: str | None, write: Callable[[str], object], sources: Sequence[KeySource]
+) -> int:
     """Write the keys of connections as packets show them, until Ctrl-C or the end of the input."""
     from ...exchanges.filters.filter_set import Filters
     from ...live.capture_process import CaptureOptions, CaptureProcess, capture
@@ -182,7 +236,7 @@ def find_live(pids: Sequence[int], interface: str | None, write: Callable[[str],
     from .runner import OpenFile, Runner
 
     runner = Runner(Filters(), Writer(live=True), fails=False)
-    processes = ProcessFilter(Owners(pids), runner.say, write)
+    processes = ProcessFilter(Owners(pids), runner.say, write, sources)
 
     def read(file: OpenFile) -> None:
         with stream.drive(file) as drive:

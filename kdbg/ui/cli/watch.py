@@ -26,6 +26,7 @@ from .options import (
 )
 from .outlets import live_outlet, metrics_option, otlp_option, refuse_beside
 from .output import Writer, say, take_look
+from .tls_keys import key_source_options, take_key_sources
 
 if TYPE_CHECKING:
     from ...exchanges.engine.driver import Pairing
@@ -62,6 +63,7 @@ SHARE = 10
               help="Capture at most this many bytes of each packet (default: 262144).")  # fmt: skip
 @click.option("--buffer", type=Size(), default="128MB", metavar="SIZE",
               help="Set the size of the kernel's capture buffer (default: 128MB).")  # fmt: skip
+@key_source_options
 @click.option("--diagnose", is_flag=True, help="Print diagnoses instead of exchanges.")
 @otlp_option
 @metrics_option
@@ -75,7 +77,7 @@ SHARE = 10
 def command(
     interface: str, bpf: str | None, via: str | None, container: tuple[str, ...], path: str | None, rotate: Any,
     snaplen: int, buffer: int, format: str, diagnose: bool, tui: bool, light: bool, otlp: str | None,
-    metrics: str | None, **options: Any,
+    metrics: str | None, attach: str | None, uprobes: bool, **options: Any,
 ) -> int:  # fmt: skip
     """Capture and decode live traffic on an interface.
 
@@ -109,6 +111,8 @@ def command(
     look, filters = take_look(options, format, read), take_filters(options)
     if tui:
         refuse_beside("--tui", {"otlp": otlp, "metrics": metrics})
+        if attach is not None or uprobes:
+            raise click.UsageError("use either --tui, or --attach and --uprobes, not both")
         need_screen("kdbg watch --tui")
     wanted = CaptureOptions(interface, expression(bpf, filters.port or (), via), snaplen, buffer, path, rotate)
     record: Callable[..., Any] = partial(capture, wanted)
@@ -117,7 +121,10 @@ def command(
         if pid or container:
             raise InputError("--pid and --container select local processes; they cannot be combined with --via")
         record = partial(remote.relay, remote.command(via, wanted), wanted)
-    with CaptureProcess(via or interface, record) as source:
+    with (
+        take_key_sources(pid, attach, uprobes=uprobes) as sources,
+        CaptureProcess(via or interface, record) as source,
+    ):
         if tui:
             return screen(source, known, look, filters, light=light)
         with live_outlet(otlp, metrics, links=not look.hide_values) as outlet:
@@ -125,7 +132,7 @@ def command(
                 filters, Writer(live=True), timed=outlet is not None, depth=depth_of(format), fails=not diagnose,
                 at_once=True, outlet=outlet,
             )  # fmt: skip
-            processes = None if known is None else ProcessFilter(known, runner.say)
+            processes = None if known is None else ProcessFilter(known, runner.say, sources=sources)
             output = ExchangeOutput(runner, format, look, before=processes.name if processes is not None else ignore)
             stream = LiveStream(runner, source.name, source.stop, processes)
 

@@ -16,6 +16,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
+from ..budget import MEMORY
 from ..capture.keylog import Secrets
 from ..capture.process_sockets import ProcessSockets
 from ..errors import InputError
@@ -74,7 +75,7 @@ class ProcessKeys:
         """Connections of other processes, and those whose keys were not found."""
         self._search: AsyncResult[Lines] | None = None
         self._searched: list[TlsConnection] = []
-        self._pool: Pool = get_context("spawn").Pool(1, _begin)
+        self._pool: Pool = get_context("spawn").Pool(1, _begin, (MEMORY.limit,))
         self._next = 0.0
         self._possible: bool | None = None
         """Whether the memory can be searched; None before the first attempt."""
@@ -237,8 +238,9 @@ def _search_all(samples: Mapping[int, Sequence[TlsSample]], thorough: bool, whol
     ]  # fmt: skip
 
 
-def _begin() -> None:
-    """Leave Ctrl-C to the process that shows, and import what the first search needs."""
+def _begin(max_memory: int) -> None:
+    """Take so much memory, leave Ctrl-C to the process that shows, and import what the first search needs."""
+    MEMORY.allow(max_memory)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(ImportError):
         import kdbg.streams.tls.recovery.proofs  # noqa: F401

@@ -1,22 +1,22 @@
-"""A TLS server in this process that responds to ApiVersions v0, for clients whose connections are short; their end."""
+"""A TLS server in this process that responds to ApiVersions v0, for clients whose connections are short."""
 
 from __future__ import annotations
 
 import socket
 import ssl
 import struct
-import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import AnyStr
 
 
 @contextmanager
-def short_talks(context: ssl.SSLContext, asked: threading.Event | None = None) -> Iterator[int]:
+def short_talks(
+    context: ssl.SSLContext, asked: threading.Event | None = None, host: str = "127.0.0.1"
+) -> Iterator[int]:
     """Make a context with a server; give its port. `asked` is set once a client has sent a request."""
     asked = asked or threading.Event()
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with socket.create_server((host, 0)) as listener:
         accepting = threading.Thread(target=_accept, args=(listener, context, asked), daemon=True)
         accepting.start()
         try:
@@ -40,13 +40,3 @@ def _respond(plain: socket.socket, context: ssl.SSLContext, asked: threading.Eve
                 break
             response = request[4:8] + struct.pack(">hihhh", 0, 1, 18, 0, 4)
             client.sendall(struct.pack(">i", len(response)) + response)
-
-
-@contextmanager
-def killed(process: subprocess.Popen[AnyStr]) -> Iterator[subprocess.Popen[AnyStr]]:
-    """Make a context with a process, which is over at its end, whatever failed."""
-    with process:
-        try:
-            yield process
-        finally:
-            process.kill()

@@ -23,21 +23,12 @@ from ..live.conftest import capturing, watching
 from ..recording.tcpdump import recording
 from .installing import run
 from .jdks import jdk
-from .short_talks import killed, short_talks
+from .running import AS_NOBODY, GUARD, killed, open_for_all
+from .short_talks import short_talks
 
 __all__ = ["capturing", "watching"]
 AGENT = ("name.neykov:extract-tls-secrets:4.0.0",)
 WANTED = 5
-GUARD = ("setpriv", "--pdeathsig", "KILL")
-USER = 65534
-"""That of nobody."""
-
-
-def open_for_all(folder: Path) -> None:
-    """Let any user into a folder of pytest."""
-    for each in (folder, *folder.parents):
-        if each.name.startswith(("test_", "pytest-", "popen-")):
-            each.chmod(0o755)
 
 
 @pytest.fixture(scope="module")
@@ -107,8 +98,7 @@ def test_keys_of_another_user_become_a_key_log(agent: Path, server: int, tmp_pat
     """Which then decrypts a capture; a JVM accepts its own user only, which kdbg becomes for it."""
     capture, keys = tmp_path / "short.pcap", tmp_path / "keys.log"
     open_for_all(tmp_path)
-    as_nobody = ("setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups")
-    with java("17", tmp_path, server, "TLSv1.3", before=as_nobody) as pid:
+    with java("17", tmp_path, server, "TLSv1.3", before=AS_NOBODY) as pid:
         command = [*COMMAND, "tls-keys", "-i", "lo", "--pid", str(pid), "--attach", str(agent), "-o", str(keys)]
         with killed(subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)) as logging:
             assert logging.stderr is not None

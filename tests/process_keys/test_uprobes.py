@@ -23,13 +23,13 @@ from ..brokers.waiting import until
 from ..cli.calls import COMMAND, ENVIRONMENT, call
 from ..client.certificates import Authority
 from ..live.conftest import capturing
-from .short_talks import killed, short_talks
+from .running import GUARD, killed
+from .short_talks import short_talks
 
 __all__ = ["capturing"]
 MOUNTED = 'mount -t tracefs tracefs /sys/kernel/tracing && exec "$@"'
 IN_TRACEFS = ("unshare", "--mount", "sh", "-c", MOUNTED, "sh")
 """Runs a command that has tracefs, which others do not see."""
-GUARD = ("setpriv", "--pdeathsig", "KILL")
 NODE = """
 const tls = require("tls");
 function connect() {

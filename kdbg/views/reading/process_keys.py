@@ -12,6 +12,7 @@ from functools import lru_cache, partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
+from ...budget import MEMORY
 from ...capture import open_capture
 from ...capture.keylog import bound_line, key_line
 from ...capture.process_memory import ProcessMemory
@@ -26,10 +27,11 @@ if TYPE_CHECKING:
     from ...streams.tls.recovery.proofs import FoundSecrets, Proved
     from ...streams.tls.session import TlsConnection, TlsSample
 
-MOST_WINDOWS = 1 << 18
-"""Windows that may be secrets, of each size, that are kept: 48 MiB in all."""
-AT_ONCE = 64 << 20
-"""Bytes of memory that are read before any is searched, so that secrets of short connections are not gone by then."""
+MOST_WINDOWS, BYTES_OF_ONE = 1 << 18, 1 << 11
+"""Windows that may be secrets, of each size, that are kept; and the bytes of `--max-memory` that each needs."""
+AT_ONCE, SHARE = 64 << 20, 8
+"""Bytes of memory that are read before any is searched, so that secrets of short connections are not gone by then; and
+the part of `--max-memory` that they are at most."""
 GIB = OFTEN = 1 << 30
 """Bytes of memory after which a search reports its progress."""
 SMALL = 256 << 20
@@ -75,7 +77,7 @@ def search(
         for layouts in _layouts(memory) if thorough else _layouts(memory)[:1]:
             if not left:
                 break
-            now, done = MemorySearch(layouts, MOST_WINDOWS), 0
+            now, done = MemorySearch(layouts, min(MOST_WINDOWS, MEMORY.limit // BYTES_OF_ONE)), 0
             for address, data in _chunks(memory, now.OVERLAP):
                 now.take(address, data)
                 done += len(data)
@@ -102,13 +104,14 @@ def _layouts(memory: ProcessMemory) -> list[frozenset[Layout]]:
 
 def _chunks(memory: ProcessMemory, overlap: int) -> Iterator[tuple[int, bytes]]:
     """Yield the chunks of a memory; small ones are read before they are searched."""
-    chunks, first, size = memory.chunks(overlap), [], 0
+    chunks, first, size = memory.chunks(overlap), deque[tuple[int, bytes]](), 0
     for chunk in chunks:
         first.append(chunk)
         size += len(chunk[1])
-        if size > AT_ONCE:
+        if size > min(AT_ONCE, MEMORY.limit // SHARE):
             break
-    yield from first
+    while first:
+        yield first.popleft()
     yield from chunks
 
 

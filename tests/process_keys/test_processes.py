@@ -148,16 +148,17 @@ def test_keys_are_written_to_a_file_of_its_owner_alone(running: Any, late: Path,
 
 
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="needs tshark")
-def test_wireshark_reads_the_keys_of_a_handshake(running: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("tls", "labels"), [("1.2", ["CLIENT_RANDOM"]), ("1.3", [*TRAFFIC, *HANDSHAKE])])
+def test_wireshark_reads_the_keys_of_a_handshake(running: Any, tmp_path: Path, tls: str, labels: list[str]) -> None:
     broker, _ = running
     path, keys = tmp_path / "whole.pcap", tmp_path / "keys.log"
     with ExitStack() as stack:
         with recording(path, broker.port):
-            client = stack.enter_context(lab.client(broker, "kafka-python", tls="1.3"))
+            client = stack.enter_context(lab.client(broker, "kafka-python", tls=tls))
             time.sleep(1)
         found = run("tls-keys", "--pid", client.pid, path, "-o", keys)
     assert found.returncode == 0, found.stderr
-    assert {line.split()[0] for line in keys.read_text().splitlines()[1:]} == {*TRAFFIC, *HANDSHAKE}
+    assert {line.split()[0] for line in keys.read_text().splitlines()[1:]} == {*labels}
     assert len(tshark(path, keys, broker.port).splitlines()) > 5
 
 

@@ -194,9 +194,9 @@ class TlsConnection:
             said.append(name)
 
     def change_cipher(self, side: TlsDirection) -> None:
-        """Take note that records are encrypted from here on; TLS 1.3 sends this for show."""
+        """Take note that records are encrypted from here on; TLS 1.3 sends this for show, also before it is chosen."""
         if not self._is_1_3:
-            side.seal()
+            side.seal(all_kinds=self._chosen is not None)
 
     def encrypted(self, side: TlsDirection, record: Record) -> bool | None:
         """Say what becomes of an encrypted record: it is opened (True), waits (None), or is passed over (False)."""

@@ -138,12 +138,14 @@ class TlsDirection:
             self.messages.again()
             self._number = 0
 
-    def seal(self) -> None:
-        """Take note that what follows is encrypted, with the last of the keys that are known."""
+    def seal(self, *, all_kinds: bool) -> None:
+        """Take note that what follows is encrypted, with the last of the keys that are known; `all_kinds`: the rest of
+        the handshake too."""
         if self.sealed and len(self.openers) > 1:
             del self.openers[0]
         self.messages.again()
         self.sealed, self._number = True, 0
+        self._all_kinds |= all_kinds
 
     def record(self, record: Record) -> bool:
         """Take a record; False if it must wait."""

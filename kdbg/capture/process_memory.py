@@ -103,6 +103,13 @@ class ProcessMemory:
         """Bytes that are resident."""
         return sum(one.end - one.start for one in self.resident())
 
+    def read(self, address: int, size: int) -> bytes:
+        """Return so many bytes at an address, or less."""
+        try:
+            return os.pread(self._memory, size, address)
+        except OSError:
+            return b""
+
     def chunks(self, overlap: int) -> Iterator[tuple[int, bytes]]:
         """Yield chunks of what is resident, each with its address; they overlap by so many bytes."""
         for start, end, _ in self.resident():

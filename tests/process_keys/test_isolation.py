@@ -66,12 +66,14 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 
 
 def test_the_same_user_needs_no_rights(authority: Authority, tmp_path: Path) -> None:
+    """The cipher is one whose keys stand without a schedule, and the handshake is not captured."""
     scope = Path("/proc/sys/kernel/yama/ptrace_scope")
     if scope.exists() and scope.read_text().strip() != "0":
         pytest.skip("Yama allows only debugging of child processes")
     open_for_all(tmp_path)
-    late = tmp_path / "late.pcap"
-    with short_talks(authority.server()) as port, talking(AS_NOBODY, "127.0.0.1", port) as pid:
+    late, context = tmp_path / "late.pcap", authority.server(newest=False)
+    context.set_ciphers("CHACHA20")
+    with short_talks(context) as port, talking(AS_NOBODY, "127.0.0.1", port) as pid:
         with recording(late, [port]):
             time.sleep(1)
         command = [*AS_NOBODY, *COMMAND, "decode", str(late), "--pid", str(pid), "-f", "json"]
@@ -79,6 +81,7 @@ def test_the_same_user_needs_no_rights(authority: Authority, tmp_path: Path) -> 
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(rows) > 10, done.stderr
     assert {row["api"] for row in rows} == {"ApiVersions"}
+    assert {row["connection"]["tls"]["cipher"] for row in rows} == {"CHACHA20_POLY1305"}
 
 
 @pytest.mark.usefixtures("capturing")

@@ -253,11 +253,17 @@ def gcm_suite(size: int) -> Suite:
     return Suite(f"AES_{8 * size}_GCM", "GCM", size, "sha256", "sha256")
 
 
+CHACHA20_12: Final = Suite("CHACHA20_POLY1305", "CHACHA20_POLY1305", 32, "sha256", "sha256")
+"""The other cipher of TLS 1.2 that is decrypted where how keys were agreed on is not known."""
+
+
 @lru_cache
 def suite_named(name: str) -> Suite | None:
-    """Return the suite of a name, or of one that `gcm_suite` gives; None where there is none."""
+    """Return the suite of a name, also of one where how keys were agreed on is not known; None where there is none."""
     codes = (code for code, each in NAMES.items() if each == name)
-    return suite(next(codes, 0)) or next((one for one in map(gcm_suite, (16, 32)) if one.name == name), None)
+    return suite(next(codes, 0)) or next(
+        (one for one in (*map(gcm_suite, (16, 32)), CHACHA20_12) if one.name == name), None
+    )
 
 
 def suite_name(code: int) -> str:

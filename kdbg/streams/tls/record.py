@@ -11,7 +11,8 @@ Mark: TypeAlias = tuple[int, int, int]
 BoundKey: TypeAlias = tuple[str, int, bytes]
 """What opens the records of one direction from its middle on: a suite's name, the number of a record, and a secret.
 
-The secret is a traffic secret of TLS 1.3, or key and salt of TLS 1.2's AES_128_GCM or AES_256_GCM.
+The secret is a traffic secret of TLS 1.3; or with TLS 1.2 the key, and the salt of AES_128_GCM or AES_256_GCM, or the
+initialisation vector of CHACHA20_POLY1305.
 """
 
 

@@ -65,6 +65,7 @@ def search(
     and gets what is found now: secrets are in memory before the records that prove them, and gone when the connection
     is closed. `tell` gets the progress of a long search. Raise `InputError` where the memory cannot be read.
     """
+    from ...streams.tls.recovery.chacha20 import states
     from ...streams.tls.recovery.memory import MemorySearch, present
     from ...streams.tls.recovery.proofs import FoundSecrets, proved, unproved
 
@@ -85,11 +86,14 @@ def search(
                     tell(
                         f"searched {done / GIB:.1f} of {memory.size / GIB:.1f} GiB of the memory of {memory.name} {pid}"
                     )
-            secrets = FoundSecrets(now.keys, now.windows, partial(present, memory.chunks(now.OVERLAP)))
+            secrets = FoundSecrets(
+                now.keys, now.windows, partial(present, memory.chunks(now.OVERLAP)),
+                partial(states, memory.chunks(now.OVERLAP), memory.read, memory.runtime),
+            )  # fmt: skip
             found += proved(left, secrets, thorough=thorough, whole=whole)
             left = unproved(left, found)
             if seen is not None:
-                seen.append(FoundSecrets(now.keys, now.windows, lambda keys: ()))
+                seen.append(FoundSecrets(now.keys, now.windows, lambda keys: (), tuple))
     return found
 
 

@@ -11,11 +11,12 @@ from hashlib import new as new_hash
 from itertools import chain
 from typing import NamedTuple
 
-from ..hello import KEY_UPDATE, NEW_SESSION_TICKET, TLS_1_2, Suite, gcm_suite, suite, suite_named
+from ..hello import CHACHA20_12, KEY_UPDATE, NEW_SESSION_TICKET, TLS_1_2, Suite, gcm_suite, suite, suite_named
 from ..openers import Plain, Sealed13, expand_label, openers_12
 from ..record import HANDSHAKE as HANDSHAKE_RECORD
 from ..record import BoundKey, SealedRecord
 from ..session import HANDSHAKE, TRAFFIC, TlsSample
+from .chacha20 import State, numbered
 from .record_number import nonce_12, number_13
 
 ROUNDS = (1 << 12, 1 << 16, 1 << 20, 1 << 24)
@@ -24,6 +25,8 @@ QUICK = 3
 """Rounds of a search that is not thorough."""
 MOST_NUMBERS = 1 << 28
 """Numbers that are tried in all: half a minute, at ten million a second."""
+MOST_NONCES = 1 << 24
+"""Nonces of ChaCha20 that are tried in all: a quarter of a minute."""
 AES, CHACHA20 = ("TLS_AES_256_GCM_SHA384", "TLS_AES_128_GCM_SHA256"), ("TLS_CHACHA20_POLY1305_SHA256",)
 """Suites of TLS 1.3 that are looked for where the capture does not have the handshake."""
 HASH_SIZES = {"sha256": 32, "sha384": 48}
@@ -49,7 +52,8 @@ class Proved(NamedTuple):
 class FoundSecrets:
     """What was found in a memory: AES `keys` in use, and `windows` that may be secrets, by their size.
 
-    `present` returns those of some keys that stand anywhere in the memory: of ciphers without a key schedule.
+    `present` returns those of some keys that stand anywhere in the memory: of ciphers without a key schedule; `states`
+    what ChaCha20 keeps of connections of TLS 1.2.
     """
 
     def __init__(
@@ -57,8 +61,9 @@ class FoundSecrets:
         keys: Collection[bytes],
         windows: Mapping[int, Collection[bytes]],
         present: Callable[[Collection[bytes]], Collection[bytes]],
+        states: Callable[[], Collection[State]],
     ) -> None:
-        self.keys, self.windows, self._present = keys, windows, present
+        self.keys, self.windows, self._present, self.states = keys, windows, present, states
         self._modern: dict[Suite, list[bytes]] = {}
 
     def modern(self, of: Suite) -> list[bytes]:
@@ -148,6 +153,15 @@ def _is_master(secret: bytes, of: Suite, sample: TlsSample) -> bool:
 def _of_middle(samples: list[TlsSample], secrets: FoundSecrets, rounds: Sequence[int]) -> Iterator[Proved]:
     """Yield the keys of connections without a handshake. Numbers of records begin at 0 and grow: near ones first."""
     left = {(at, side) for at, sample in enumerate(samples) for side in (0, 1) if sample.records[side]}
+    yield from _of_secrets(samples, left, secrets, rounds)
+    left = {(at, side) for at, side in left if not _counts(samples[at].records[side])}
+    yield from _of_states(samples, left, secrets, rounds)
+
+
+def _of_secrets(
+    samples: Sequence[TlsSample], left: set[tuple[int, int]], secrets: FoundSecrets, rounds: Sequence[int]
+) -> Iterator[Proved]:
+    """Yield the keys of sides of connections that follow from a traffic secret, or stand with a key schedule."""
     budget, keys = MOST_NUMBERS, set(secrets.keys)
     for suites in (AES, CHACHA20) if left else ():
         unused = {(of, secret) for of in filter(None, map(suite_named, suites)) for secret in secrets.modern(of)}
@@ -169,6 +183,21 @@ def _of_middle(samples: list[TlsSample], secrets: FoundSecrets, rounds: Sequence
             if budget < 0 or not left:
                 return
         keys = set()  # all were tried
+
+
+def _of_states(
+    samples: Sequence[TlsSample], left: set[tuple[int, int]], secrets: FoundSecrets, rounds: Sequence[int]
+) -> Iterator[Proved]:
+    """Yield the keys of sides of connections of TLS 1.2 under ChaCha20."""
+    known, start = secrets.states() if left else (), 0
+    for end in rounds:
+        for state in known if left and len(known) * end <= MOST_NONCES else ():
+            sides = {one: samples[one[0]].records[one[1]] for one in left}
+            for (at, side), (number, vector) in numbered(state, sides, start, end):
+                left.discard((at, side))
+                key = CHACHA20_12.name, number, state.key + vector
+                yield Proved(samples[at], "", key[2], side, key)
+        start = end
 
 
 def _counts(records: tuple[SealedRecord, ...]) -> bool | None:

@@ -17,9 +17,10 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
-from ..hello import Suite, suite_named
+from ..hello import CHACHA20_12, Suite, suite_named
 from ..openers import BLOCK, Opener, Sealed12, Sealed13, expand_label
 from ..record import DATA, BoundKey, SealedRecord
+from .chacha20 import Numbers, key_stream
 
 AT_ONCE = 1 << 16
 """Numbers that are tried at once."""
@@ -32,10 +33,8 @@ SALT = 4
 """Bytes of the nonce that do not stand in the record."""
 FIRST_BLOCK = (1).to_bytes(4, "big")
 """What follows the nonce in the block that is encrypted for the tag."""
-CHACHA, CHACHA_BLOCK = b"expand 32-byte k", 64
-"""The constant in the state of ChaCha20, and bytes of a block."""
-Numbers: TypeAlias = NDArray[np.uint64]
-Words: TypeAlias = NDArray[np.uint32]
+NEARBY = 1 << 12
+"""Numbers after the one that is known of a direction under ChaCha20, with TLS 1.2."""
 Bytes: TypeAlias = NDArray[np.uint8]
 REDUCTION = 0xE1 << 120
 
@@ -51,6 +50,10 @@ def opener_at(key: BoundKey, record: SealedRecord) -> tuple[Opener, int] | None:
         here = number_13(of, secret, [record], number, number + 1)
         found = here if here is not None else number_13(of, secret, [record], 0, MOST)
         return None if found is None else (Sealed13(of, secret), found)
+    if of.mode == CHACHA20_12.mode:
+        opener = Sealed12(of, secret[: of.key], secret[of.key :])
+        near = range(number, number + NEARBY)
+        return next(((opener, each) for each in near if opener.open(each, *record) is not None), None)
     nonce = nonce_12(secret[: of.key], [record], 0, MOST)
     return None if nonce is None else (Sealed12(of, secret[: of.key], nonce.salt), nonce.number)
 
@@ -84,28 +87,9 @@ def _aes_stream(key: bytes, ends: Numbers, front: bytes, place: int) -> Bytes:
 
 
 def _chacha_stream(key: bytes, ends: Numbers, front: bytes, place: int) -> Bytes:
-    """Return the byte at a place of ChaCha20's key stream for each nonce (RFC 8439, 2.3)."""
-    nonces = ends.astype(">u8").view("<u4").reshape(-1, 2)
-    fixed = np.frombuffer(CHACHA + key + (1 + place // CHACHA_BLOCK).to_bytes(4, "little") + front, "<u4")
-    begun = [*(np.full(len(ends), word, np.uint32) for word in fixed), *(nonces[:, at].copy() for at in (0, 1))]
-    state = [word.copy() for word in begun]
-    for at in range(20):
-        for column in range(4):
-            places = [4 * row + (column + row * (at % 2)) % 4 for row in range(4)]
-            _quarter_round(*(state[each] for each in places))
-    word = state[place % CHACHA_BLOCK // 4] + begun[place % CHACHA_BLOCK // 4]
-    found: Bytes = (word >> np.uint32(place % 4 * 8)).astype(np.uint8)
+    """Return the byte at a place of ChaCha20's key stream for each nonce, given the ends of all and their front."""
+    found: Bytes = (key_stream(key, ends, front, place) >> np.uint32(place % 4 * 8)).astype(np.uint8)
     return found
-
-
-def _quarter_round(a: Words, b: Words, c: Words, d: Words) -> None:
-    """Change four words of many states (RFC 8439, 2.1)."""
-    for one, other, turned, left in ((a, b, d, 16), (c, d, b, 12), (a, b, d, 8), (c, d, b, 7)):
-        one += other
-        turned ^= one
-        high = turned << np.uint32(left)
-        turned >>= np.uint32(32 - left)
-        turned |= high
 
 
 class Nonce12(NamedTuple):

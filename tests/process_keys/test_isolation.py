@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -84,9 +84,29 @@ def test_the_same_user_needs_no_rights(authority: Authority, tmp_path: Path) -> 
     assert {row["connection"]["tls"]["cipher"] for row in rows} == {"CHACHA20_POLY1305"}
 
 
+@contextmanager
+def control_group(pid: int) -> Iterator[str]:
+    """Put a process into a control group that is called as docker calls them; give its name."""
+    name = f"{pid:064x}"
+    for parent in ("pids", "unified", ""):
+        group = Path("/sys/fs/cgroup", parent, name)
+        with suppress(OSError):
+            group.mkdir()
+            (group / "cgroup.procs").write_text(str(pid))
+            break
+    else:
+        pytest.skip("no control group can be made here")
+    try:
+        yield name
+    finally:
+        (group.parent / "cgroup.procs").write_text(str(pid))
+        group.rmdir()
+
+
 @pytest.mark.usefixtures("capturing")
 @pytest.mark.skipif(shutil.which("ip") is None, reason="ip (iproute2) is not installed")
-def test_a_process_in_a_container(authority: Authority) -> None:
+@pytest.mark.parametrize("option", ["--pid", "--container"])
+def test_a_process_in_a_container(authority: Authority, option: str) -> None:
     """It has pids, mounts and a network of its own."""
     name = f"kdbg{os.getpid()}"
     setup = [
@@ -105,7 +125,8 @@ def test_a_process_in_a_container(authority: Authority) -> None:
                 pytest.skip(f"not possible here: {command}")
         port = undo.enter_context(short_talks(authority.server(), host="198.18.255.1"))
         pid = undo.enter_context(talking(container, "198.18.255.1", port))
-        watch = [*COMMAND, "watch", "-i", f"{name}a", "--pid", str(pid), "-f", "json"]
+        named = str(pid) if option == "--pid" else undo.enter_context(control_group(pid))
+        watch = [*COMMAND, "watch", "-i", f"{name}a", option, named, "-f", "json"]
         pipe = subprocess.PIPE
         watching = subprocess.Popen(watch, env=ENVIRONMENT, stdout=pipe, stderr=pipe, text=True)
         with killed(watching) as process:
@@ -115,6 +136,7 @@ def test_a_process_in_a_container(authority: Authority) -> None:
             _, said = process.communicate(timeout=30)
     assert {row["connection"]["tls"]["version"] for row in rows} == {"TLS 1.3"}
     assert "searching the memory of python" in said
+    assert (named in str(rows[-1]["connection"]["processes"])) is True
 
 
 def test_a_search_takes_no_more_memory_than_it_may(authority: Authority, tmp_path: Path) -> None:

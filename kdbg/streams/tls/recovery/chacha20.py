@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -26,12 +27,16 @@ CONSTANT, BLOCK = b"expand 32-byte k", 64
 KEY, NONCE, TAG = 32, 12, 16
 DISTINCT = 25
 """Different bytes that a key has at the least."""
+MOST_STATES = 1 << 12
+"""Keys that are kept: more of them show that a memory holds too much of what looks like keys."""
 MOST_BLOCKS = 300
 """Blocks of the key stream that are more than a record takes."""
 RING, ALGORITHM = 536, 520
 """Bytes from a key of ring to its vector, and to the address of its cipher."""
 AWS_LC = 8
 """Bytes in front of the key in what an address of aws-lc leads to."""
+LOWEST, HIGHEST_ADDRESS = 1 << 16, 1 << 48
+"""Words and addresses that are less are numbers, of which keys and nonces have few; no address of a program is more."""
 AT_ONCE = 1 << 16
 """Nonces that are tried at once."""
 PRIME = (1 << 130) - 5
@@ -45,6 +50,11 @@ class State(NamedTuple):
 
     key: bytes
     nonce: bytes
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether both are whole, and the key looks random."""
+        return len(self.key) == KEY and len(self.nonce) == NONCE and len({*self.key}) >= DISTINCT
 
 
 class NumberedRecord(NamedTuple):
@@ -62,12 +72,15 @@ def states(chunks: Iterable[tuple[int, bytes]], read: Callable[[int, int], bytes
     found = set[State]()
     for _, data in chunks:
         if runtime == "java":
-            found.update(_with_counter(data, _after_constant(data)))
-            continue
-        if not runtime:
-            found.update(_with_counter(data, _before_counter(data)), _of_ring(data))
-        found.update(_pointed(data, read))
-    return {one for one in found if len(one.key) == KEY and len(one.nonce) == NONCE and len({*one.key}) >= DISTINCT}
+            some = _with_counter(data, _after_constant(data))
+        elif runtime == "go":
+            some = _pointed(data, read)
+        else:
+            some = chain(_with_counter(data, _before_counter(data)), _of_ring(data), _pointed(data, read))
+        found.update(one for one in some if one.is_possible)
+        if len(found) > MOST_STATES:
+            break
+    return found
 
 
 def _with_counter(data: bytes, starts: Iterable[int]) -> Iterator[State]:
@@ -85,17 +98,19 @@ def _after_constant(data: bytes) -> Iterator[int]:
 
 def _before_counter(data: bytes) -> list[int]:
     words = np.frombuffer(data, "<u4", len(data) // 4)
-    at = np.flatnonzero(words[8:-3] <= MOST_BLOCKS)
-    for place in (7, 9, 10, 0, 3, 5):
-        at = at[words[at + place] >> np.uint32(16) != 0]
+    large = words >= LOWEST
+    at = np.flatnonzero((words[8:-3] <= MOST_BLOCKS) & large[7:-4] & large[9:-2] & large[:-11])
+    for place in (1, 2, 3, 4, 5, 6, 10):
+        at = at[large[at + place]]
     starts: list[int] = (4 * at).tolist()
     return starts
 
 
 def _of_ring(data: bytes) -> Iterator[State]:
     words = np.frombuffer(data, "<u8", len(data) // 8)
-    at = np.flatnonzero(_addresses(words[ALGORITHM // 8 : -3]) & (words[ALGORITHM // 8 + 1 : -2] == 0))
-    at = at[_random(words[at]) & _random(words[at + 3]) & _random(words[at + RING // 8])]
+    at = np.flatnonzero(words[ALGORITHM // 8 + 1 : -2] == 0)
+    for place, holds in ((ALGORITHM // 8, _is_address), (0, _is_random), (3, _is_random), (RING // 8, _is_random)):
+        at = at[holds(words[at + place])]
     for start in (8 * at).tolist():
         yield State(data[start : start + KEY], data[start + RING : start + RING + NONCE])
 
@@ -103,20 +118,22 @@ def _of_ring(data: bytes) -> Iterator[State]:
 def _pointed(data: bytes, read: Callable[[int, int], bytes]) -> Iterator[State]:
     """Yield the nonce of number 0 beside the address of a key: as Go's crypto/tls and as rustls with aws-lc have it."""
     words = np.frombuffer(data, "<u8", len(data) // 8)
-    pairs = _addresses(words[:-1]) & _addresses(words[1:])
-    before = np.flatnonzero(pairs[2:] & _random(words[:-3]) & (words[1:-2] >> np.uint64(32) == 0))
-    for at in before.tolist():
-        yield State(read(int(words[at + 3]), KEY), data[8 * at : 8 * at + NONCE])
-    for at in np.flatnonzero(pairs[:-2] & _random(words[2:-1])).tolist():
+    addresses = _is_address(words)
+    pairs = np.flatnonzero(addresses[:-1] & addresses[1:])
+    after = pairs[pairs < len(words) - 3]
+    for at in after[_is_random(words[after + 2])].tolist():
         yield State(read(int(words[at]) + AWS_LC, KEY), data[8 * at + 16 : 8 * at + 16 + NONCE])
+    before = pairs[pairs >= 2]
+    for at in before[_is_random(words[before - 2]) & (words[before - 1] < 1 << 32)].tolist():
+        yield State(read(int(words[at + 1]), KEY), data[8 * at - 16 : 8 * at - 16 + NONCE])
 
 
-def _addresses(words: Numbers) -> Flags:
-    found: Flags = (words >> np.uint64(48) == 0) & (words >> np.uint64(16) != 0)
+def _is_address(words: Numbers) -> Flags:
+    found: Flags = (words >= LOWEST) & (words < HIGHEST_ADDRESS)
     return found
 
 
-def _random(words: Numbers) -> Flags:
+def _is_random(words: Numbers) -> Flags:
     high, low = words >> np.uint64(48), words & np.uint64(0xFFFFFFFF)
     found: Flags = (high != 0) & (high != 0xFFFF) & (low >> np.uint64(16) != 0)
     return found

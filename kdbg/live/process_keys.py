@@ -124,16 +124,19 @@ class ProcessKeys:
         return self._search is not None and self._search.ready() and self._take(self._search)
 
     def finish(self) -> None:
-        """Wait for the last search, and give up what was not found."""
+        """Search for what was not searched for yet, and give up what was not found."""
         self._read_sources()
         for source, has_lines in self._sources.items():
             if not has_lines:
                 self._say(f"{source.name} logged no TLS keys")
-        if self._waiting:
+        end = monotonic() + LAST
+        while self._search is not None or any(self._is_new(connection) for connection in self._waiting):
             if self._search is None:
                 self._submit()
             if self._search is not None:
-                self._take(self._search, LAST)
+                self._take(self._search, end - monotonic())
+            if monotonic() > end:
+                break
         self._settle()
         for connection in list(self._waiting):
             self._give_up(connection)
@@ -196,6 +199,10 @@ class ProcessKeys:
                 if not self._waiting[connection]:
                     self._give_up(connection)
         return bool(lines)
+
+    def _is_new(self, connection: TlsConnection) -> bool:
+        """Return whether no search for the keys of a connection has ended, of which there are records."""
+        return self._waiting[connection] == TRIES and any(connection.sample().records)
 
     def _settle(self) -> None:
         """Search no more for the keys of connections that go on by those of a source."""

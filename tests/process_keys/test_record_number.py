@@ -12,7 +12,9 @@ from hypothesis import strategies as some
 from kdbg.streams.tls.hello import Suite, suite_named
 from kdbg.streams.tls.openers import expand_label
 from kdbg.streams.tls.record import SealedRecord
+from kdbg.streams.tls.recovery.proofs import FoundSecrets, proved
 from kdbg.streams.tls.recovery.record_number import nonce_12, number_13, opener_at
+from kdbg.streams.tls.session import TlsSample
 
 VERSION = b"\3\3"
 NUMBERS = some.integers(0, 1 << 16)
@@ -82,3 +84,17 @@ def test_a_key_of_another_connection_does_not_fit() -> None:
     assert opener_at(("AES_128_GCM", 5, key + salt), record) is not None
     assert opener_at(("AES_128_GCM", 5, os.urandom(16) + salt), record) is None
     assert opener_at(("AES_512_XYZ", 5, key + salt), record) is None
+
+
+def test_a_record_alone_is_looked_for_nearby_until_others_follow() -> None:
+    """It may be of any cipher, so that each key would be tried with each number."""
+    key, salt = os.urandom(16), os.urandom(4)
+    records = [sealed_12(key, salt, 70_000 + at, 5 + at, b"plain") for at in (0, 1)]
+    secrets = FoundSecrets({key}, {32: [], 48: []}, lambda keys: (), tuple)
+
+    def found(count: int, *, thorough: bool) -> list[int]:
+        sample = TlsSample((("127.0.0.1", 1), ("127.0.0.1", 2)), (tuple(records[:count]), ()))
+        return [one.bound[1] for one in proved([sample], secrets, thorough=thorough, whole=False) if one.bound]
+
+    assert found(1, thorough=False) == []
+    assert found(2, thorough=False) == found(1, thorough=True) == [70_000]

@@ -21,8 +21,9 @@ from .record_number import nonce_12, number_13
 
 ROUNDS = (1 << 12, 1 << 16, 1 << 20, 1 << 24)
 """Numbers up to which records are looked for: first all connections nearby, then those that are left further on."""
-QUICK = 3
-"""Rounds of a search that is not thorough."""
+QUICK, ALONE = 3, 1 << 16
+"""Rounds of a search that is not thorough, and numbers that it tries for a record alone: others will follow, which
+show more of its cipher."""
 MOST_NUMBERS = 1 << 28
 """Numbers that are tried in all: half a minute, at ten million a second."""
 MOST_NONCES = 1 << 24
@@ -170,6 +171,8 @@ def _of_secrets(
             for at, side in sorted(left):
                 sample, records = samples[at], samples[at].records[side]
                 counted = _counts(records)
+                if counted is None and start >= ALONE and rounds != ROUNDS:
+                    continue
                 key = None if counted else _modern_key(records, unused, start, end)
                 if key is None and counted is not False:
                     key = _key_12(records, keys, start, end)

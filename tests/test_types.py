@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -13,6 +14,7 @@ import pytest
 
 TOP = Path(__file__).resolve().parents[1]
 COMPLETE = 0.95
+PROGRAM = TOP / "tests" / "typed.py"
 
 
 @pytest.mark.nightly  # half a minute; the types of what a program reads most are checked by day, and mypy checks all
@@ -33,25 +35,15 @@ def test_types_are_complete() -> None:
     assert found["completenessScore"] >= COMPLETE, unknown[:50]
 
 
-PROGRAM = """
-from typing import assert_type
-
-import kdbg
-
-for exchange in kdbg.read("a.pcap"):
-    assert_type(exchange, kdbg.Exchange)
-assert_type(kdbg.read("a.pcap", api="fetch"), kdbg.Reading[kdbg.Exchange])
-assert_type(next(kdbg.read_log("0.log")), kdbg.LogEntry)
-"""
+NIGHTLY = pytest.mark.nightly  # mypy checks the program with all of kdbg (pyproject.toml), whenever it checks kdbg
 
 
-@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+@pytest.mark.parametrize("checker", [pytest.param("mypy", marks=NIGHTLY), "pyright"])
 def test_a_program_knows_the_type_of_what_it_reads(checker: str, tmp_path: Path) -> None:
     """Where it is `Any`, a checker finds no mistake in a program that uses exchanges."""
     if find_spec(checker) is None:
         pytest.skip(f"{checker} is not installed")
-    program = tmp_path / "program.py"
-    program.write_text(PROGRAM)
+    program = shutil.copy(PROGRAM, tmp_path)
     done = subprocess.run(
         [sys.executable, "-m", checker, str(program)], capture_output=True, text=True, check=False, cwd=tmp_path,
         env=os.environ | {"MYPYPATH": str(TOP), "PYTHONPATH": str(TOP), "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"},

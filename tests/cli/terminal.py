@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import re
 import select
 import struct
 import subprocess
@@ -17,6 +18,7 @@ from .calls import COMMAND, ENVIRONMENT
 PAUSE = 0.1
 """Seconds between pieces of a slow pipe."""
 END = b"\0the program is over"
+CONTROL = re.compile(r"(\n|\r|\x1b\[2K)")
 
 
 class Printed(NamedTuple):
@@ -35,21 +37,18 @@ class Printed(NamedTuple):
 def screen(printed: str) -> list[str]:
     """Return the lines that stand on a terminal behind text with carriage returns and erasures of whole lines."""
     lines, column = [""], 0
-    while printed:
-        if printed.startswith("\x1b[2K"):
-            lines[-1], printed = "", printed[4:]
-            continue
-        letter, printed = printed[0], printed[1:]
-        if letter == "\n":
-            lines.append("")
-        elif letter == "\r":
-            column = 0
-            continue
-        else:
-            lines[-1] = lines[-1][:column].ljust(column) + letter + lines[-1][column + 1 :]
-            column += 1
-            continue
-        column = 0
+    for part in CONTROL.split(printed):
+        match part:
+            case "\n":
+                lines.append("")
+                column = 0
+            case "\r":
+                column = 0
+            case "\x1b[2K":
+                lines[-1] = ""
+            case letters:
+                lines[-1] = lines[-1][:column].ljust(column) + letters + lines[-1][column + len(letters) :]
+                column += len(letters)
     return [line.rstrip() for line in lines]
 
 

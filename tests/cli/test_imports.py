@@ -26,8 +26,8 @@ REPORT = """if True:
     import json, sys
     before = set(sys.modules)
     from kdbg.ui.cli import run
-    status = [run(arguments) for arguments in json.loads(sys.argv[1])]
-    print(json.dumps([status, sorted(set(sys.modules) - before)]), file=sys.stderr)
+    done = [(run(arguments), sorted(set(sys.modules) - before)) for arguments in json.loads(sys.argv[1])]
+    print(json.dumps(done), file=sys.stderr)
 """
 ROOMS = {
     "kdbg.live.client",
@@ -145,13 +145,16 @@ def heavy() -> frozenset[str]:
     return frozenset(packages - sys.stdlib_module_names - {"kdbg", "click"} | ROOMS | OF_PYTHON)
 
 
-def imported(*rows: Row) -> set[str]:
-    """The heavy modules that calls have imported once they are done, one after the other in one process."""
+def imported(*rows: Row) -> list[set[str]]:
+    """The heavy modules that are there after each of these calls, made one after the other in one process."""
     calls = json.dumps([[row.command, *map(str, row.arguments)] for row in rows])
     done = subprocess.run([sys.executable, "-c", REPORT, calls], input=rows[0].stdin, capture_output=True, check=True)
-    status, modules = json.loads(done.stderr.decode().splitlines()[-1])
-    assert status == [row.status for row in rows], done.stderr.decode()
-    return {part for name in modules for part in (name.partition(".")[0], ".".join(name.split(".")[:2]))} & heavy()
+    found = json.loads(done.stderr.decode().splitlines()[-1])
+    assert [status for status, _ in found] == [row.status for row in rows], done.stderr.decode()
+    return [
+        {part for name in modules for part in (name.partition(".")[0], ".".join(name.split(".")[:2]))} & heavy()
+        for _, modules in found
+    ]
 
 
 def test_every_command_has_a_row() -> None:
@@ -162,33 +165,38 @@ def test_what_is_heavy_is_found() -> None:
     assert heavy() >= {"construct", "orjson", "pyarrow", "pyspark", "rich", "scapy"}
 
 
-def alike() -> list[tuple[Row, ...]]:
-    """Rows that may import the same, and are given the same: what one of them imports too much, all of them do."""
-    found: dict[tuple[frozenset[str], bytes], list[Row]] = {}
-    for row in TABLE:
-        found.setdefault((frozenset(row.allowed), row.stdin), []).append(row)
-    return [tuple(rows) for rows in found.values()]
+def chains() -> list[list[Row]]:
+    """Rows each of which may import all that those before it may: none hides what a later one imports too much."""
+    found: list[list[Row]] = []
+    for row in sorted(TABLE, key=lambda row: len(row.allowed)):
+        fitting = [rows for rows in found if rows[-1].stdin == row.stdin and set(rows[-1].allowed) <= set(row.allowed)]
+        if fitting:
+            max(fitting, key=lambda rows: len(rows[-1].allowed)).append(row)
+        else:
+            found.append([row])
+    return found
 
 
-@for_each("rows", alike(), ids=lambda rows: ", ".join(row.command for row in rows))
-def test_commands_import_what_they_need(rows: tuple[Row, ...]) -> None:
-    assert imported(*rows) <= set(rows[0].allowed)
+@for_each("rows", chains(), ids=lambda rows: ", ".join(row.command for row in rows))
+def test_commands_import_what_they_need(rows: list[Row]) -> None:
+    for row, modules in zip(rows, imported(*rows), strict=True):
+        assert modules <= set(row.allowed), row
 
 
 def test_the_help_of_a_command_imports_nothing_heavy() -> None:
     helps = {name: Row(name, ("--help",)) for name in COMMANDS}
     for name, shown in SHOWN_IN_HELP.items():
-        assert imported(helps.pop(name)) <= shown
-    assert imported(*helps.values()) == set()
+        assert imported(helps.pop(name))[-1] <= shown
+    assert imported(*helps.values())[-1] == set()
 
 
 @pytest.mark.parametrize("option", ["--help", "--version"])
 def test_help_and_version_need_click_alone(option: str) -> None:
-    assert imported(Row(option, ())) == set()
+    assert imported(Row(option, ())) == [set()]
 
 
 def test_colours_need_rich() -> None:
-    assert "rich" in imported(Row("decode", (CAPTURE, "--color", "always")))
+    assert "rich" in imported(Row("decode", (CAPTURE, "--color", "always")))[-1]
 
 
 def test_the_library_is_imported_when_it_is_used() -> None:

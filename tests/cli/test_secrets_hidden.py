@@ -30,6 +30,8 @@ Write = Callable[..., Path]
 SECRET = b"hunter2:" * 8
 """Repeats itself, so that any eight bytes of it in a row are found by `leaks`, whichever part of it is shown."""
 WORD = SECRET.decode()
+CUTS = 12
+"""Places where a long message is cut by day: several of them in each secret, for what is broken is costly to search."""
 PEERS = Peers(1, ("10.0.0.1", 51514), ("10.0.0.2", 9092))
 TEXT = {
     "name": "ssl.keystore.password", "value": WORD, "config_name": "ssl.keystore.password", "config_value": WORD,
@@ -127,7 +129,10 @@ def test_a_version_that_does_not_exist_hides_all_of_its_body(cli: Cli, write: Wr
 
 @pytest.mark.parametrize("name", MESSAGES)
 def test_a_message_that_breaks_off_anywhere_shows_none_of_it(name: str) -> None:
-    for output in renderings(name, lambda data: [data[:length] for length in by_day(range(len(data)), 8)]):
+    def cut(data: bytes) -> list[bytes]:
+        return [data[:length] for length in by_day(range(len(data)), max(8, len(data) // CUTS | 1))]
+
+    for output in renderings(name, cut):
         assert leaks(output) == []
 
 

@@ -61,7 +61,7 @@ def singly(path: Path) -> Iterator[Any]:
         yield from capture.blocks(singly=True)
 
 
-@for_each("code", BY_CAUSE)
+@for_each("code", BY_CAUSE, by=str)
 def test_each_rule_finds_what_it_found(code: str) -> None:
     for name in BY_CAUSE[code]:
         cases, steps = watched(STAGED / name, code)

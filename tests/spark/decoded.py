@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import duckdb
 
 import kdbg
 from kdbg.exchanges.messages.exchange import CapturedMessage
-from tests.cli.calls import spawn
+from tests.cli.calls import call, spawn
 
 Row = tuple[Any, ...]
 HALF = "CASE WHEN {0}_bytes IS NULL THEN NULL ELSE (epoch_us({0}_time), {0}_bytes, {0}_packet) END"
@@ -19,15 +20,19 @@ HALF = "CASE WHEN {0}_bytes IS NULL THEN NULL ELSE (epoch_us({0}_time), {0}_byte
 
 def decoded(paths: Iterable[Path], capture: str = "", *options: object) -> list[Row]:
     """Every exchange that `kdbg decode --format json` finds in these captures."""
-    rows: list[Row] = []
-    for path in paths:
-        lines = spawn("decode", path, "--format", "json", *options).lines
-        exact = kdbg.read(path)  # JSON's numbers do not hold nanoseconds of our days
-        rows += [
-            (capture or str(path), *_said(line), _half(exchange.request), _half(exchange.response))
-            for line, exchange in zip(lines, exact, strict=True)
-        ]
+    rows = [(capture or str(path), *row) for path in paths for row in _rows(path, path.stat().st_mtime_ns, options)]
     return sorted(rows, key=repr)
+
+
+@lru_cache(maxsize=256)
+def _rows(path: Path, _: int, options: tuple[object, ...]) -> list[Row]:
+    """What is found in a capture as it was at a time; several tests ask about the same."""
+    lines = (spawn if options else call)("decode", path, "--format", "json", *options).lines
+    exact = kdbg.read(path)  # JSON's numbers do not hold nanoseconds of our days
+    return [
+        (*_said(line), _half(exchange.request), _half(exchange.response))
+        for line, exchange in zip(lines, exact, strict=True)
+    ]
 
 
 def _said(line: dict[str, Any]) -> Row:

@@ -19,7 +19,7 @@ from tests.capture.files import RAW, block, enhanced, interface, option, section
 from tests.cli.calls import MAIN, SHARED, SHIPPED, call
 from tests.traffic import Talk, pcap
 
-from ..cases import by_day
+from ..cases import by_day, fewer_by_day
 from .archives import concatenated, reordered, rolled, write
 from .conftest import Run
 from .decoded import ask, decoded, tabled
@@ -66,15 +66,20 @@ def test_problems_are_the_findings_of_the_json(run: Run) -> None:
 
 @pytest.fixture(scope="module")
 def packets() -> list[bytes]:
-    """Those of forty captures, one after the other."""
-    return concatenated(40)
+    """Those of forty captures, by day of twenty, one after the other."""
+    return concatenated(fewer_by_day(40, 2))
+
+
+@pytest.fixture(scope="module")
+def whole(packets: list[bytes], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A capture of them, which is decoded once for all tests."""
+    return write(tmp_path_factory.mktemp("whole") / "whole.pcap", packets)
 
 
 @pytest.mark.parametrize(("partitions", "split"), by_day([(8, 1 << 16), (1, 1 << 20), (2, 64 << 20)], 3))
 def test_a_rolled_capture_is_what_it_was_in_one_file(
-    run: Run, tmp_path: Path, packets: list[bytes], partitions: int, split: int
+    run: Run, tmp_path: Path, packets: list[bytes], whole: Path, partitions: int, split: int
 ) -> None:
-    whole = write(tmp_path / "whole.pcap", packets)
     folder = rolled(tmp_path / "rolled", packets, 17, Random(partitions))
     files = sorted(folder.iterdir(), key=lambda path: Random(path.name).random())
     out, _ = run(files, partitions=partitions, split=split)
@@ -113,9 +118,8 @@ def test_times_that_no_calendar_has(run: Run, tmp_path: Path) -> None:
 
 
 def test_what_is_beyond_a_tasks_share_is_decoded_by_others(
-    run: Run, tmp_path: Path, packets: list[bytes], monkeypatch: pytest.MonkeyPatch
+    run: Run, whole: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = write(tmp_path / "whole.pcap", packets)
     monkeypatch.setattr(pipeline, "PER_TASK", 1 << 14)
     out, outcome = run([whole], partitions=64)
     assert tabled(out) == decoded([whole])

@@ -21,7 +21,7 @@ from kdbg.errors import SparkError
 from kdbg.scale.spark.source import Captures, DefaultSource, KdbgSource, PushedDown, SourceOptions
 from kdbg.views.tables.columns import TABLES
 from kdbg.views.tables.message_columns import WantedRows
-from tests.cli.calls import CAPTURES, ENVIRONMENT, MAIN, SHARED, SHIPPED, spawn
+from tests.cli.calls import CAPTURES, ENVIRONMENT, MAIN, SHARED, SHIPPED, call, spawn
 
 from ..cases import by_day
 from .archives import START, concatenated, records, rolled, write
@@ -64,7 +64,7 @@ def test_filters_are_those_of_decode(spark: Any) -> None:
     chosen = {"api": ["produce", "fetch"], "errors": True, "port": 9092, "since": "1970-01-02"}
     frame = kdbg.spark.exchanges(spark, str(ERRORS), **chosen)
     options = ("--api", "produce", "--api", "fetch", "--errors", "--port", 9092, "--since", "1970-01-02")
-    wanted = [line["correlation_id"] for line in spawn("decode", ERRORS, "--format", "json", *options).lines]
+    wanted = [line["correlation_id"] for line in call("decode", ERRORS, "--format", "json", *options).lines]
     assert sorted(row.correlation_id for row in frame.collect()) == sorted(wanted) != []
 
 

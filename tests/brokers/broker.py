@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from . import probe
@@ -16,6 +17,8 @@ from .zookeeper import forgets
 HEAP = "-Xmx320m"
 STARTED = " started (kafka.server.Kafka"  # is in the log of every release, of KafkaServer or KafkaRaftServer
 METADATA_LOG = "__cluster_metadata"
+CREATES_TOPICS = (0, 10, 1)
+"""The first release that clients can ask to create a topic."""
 
 
 class Broker:
@@ -122,13 +125,20 @@ class Broker:
         """What a tool of Kafka prints: "TopicCommand", "DumpLogSegments", "org.apache.kafka.tools.TopicCommand"."""
         return run_tool(self.release, self.plan.home, tool, *arguments, stdin=stdin, timeout=timeout)
 
-    def create_topic(self, topic: str, partitions: int = 1) -> None:
+    def create_topic(self, topic: str, partitions: int = 1, config: Mapping[str, str] | None = None) -> None:
         """With a replica on every broker; back when this one knows it."""
-        where = ["--bootstrap-server", self.bootstrap]
-        if self.release.number < (2, 2):
+        replicas = len(self.plan.ports)
+        if self.release.number >= CREATES_TOPICS:  # the tool would start a JVM for it
+            from confluent_kafka.admin import AdminClient, NewTopic
+
+            admin = AdminClient({"bootstrap.servers": self.bootstrap})  # no longer used, it would give up
+            new = NewTopic(topic, partitions, replicas, config=dict(config or {}))
+            admin.create_topics([new])[topic].result(TIMEOUT)
+        else:
             where = ["--zookeeper", f"{HOST}:{self.plan.zookeeper_port}"]
-        size = ["--partitions", str(partitions), "--replication-factor", str(len(self.plan.ports))]
-        self.run("TopicCommand", *where, "--create", "--topic", topic, *size)
+            size = ["--partitions", str(partitions), "--replication-factor", str(replicas)]
+            options = [word for name, value in (config or {}).items() for word in ("--config", f"{name}={value}")]
+            self.run("TopicCommand", *where, "--create", "--topic", topic, *size, *options)
         self.wait_for_topic(topic)
 
     def wait_for_topic(self, topic: str) -> None:

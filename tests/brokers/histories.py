@@ -16,7 +16,6 @@ from kdbg.protocol import grammars
 
 from .broker import Broker
 from .recordsets import body_of, record_set
-from .settings import HOST
 from .waiting import until
 
 PRODUCE = grammars.api("Produce")
@@ -39,24 +38,13 @@ def live(broker: Broker) -> None:
     write_codecs(broker, CODECS, newest)
     if (0, 10) < broker.release.number < (3,):
         for magic, version in enumerate(("0.9.0", "0.10.0")):
-            create(broker, format_topic(magic), {"message.format.version": version})
+            broker.create_topic(format_topic(magic), config={"message.format.version": version})
             write_codecs(broker, format_topic(magic), magic)
     if broker.release.number >= OFFSETS_SINCE:
         write_compacted(broker)
         commit_offsets(broker)
     if broker.release.number >= BATCHES_SINCE:
         write_transactions(broker)
-
-
-def create(broker: Broker, topic: str, config: dict[str, str]) -> None:
-    """A topic of one partition with a configuration of its own."""
-    where = ["--bootstrap-server", broker.bootstrap]
-    if broker.release.number < (2, 2):
-        where = ["--zookeeper", f"{HOST}:{broker.plan.zookeeper_port}"]
-    options = [word for name, value in config.items() for word in ("--config", f"{name}={value}")]
-    size = ["--partitions", "1", "--replication-factor", "1"]
-    broker.run("TopicCommand", *where, "--create", "--topic", topic, *size, *options)
-    broker.wait_for_topic(topic)
 
 
 def write_codecs(broker: Broker, topic: str, magic: int) -> None:
@@ -79,7 +67,7 @@ def write_codecs(broker: Broker, topic: str, magic: int) -> None:
 def write_compacted(broker: Broker) -> None:
     """Rounds of the same two keys and a new one, in segments of their own, which the cleaner has gone over."""
     config = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01", "segment.ms": str(SEGMENT_MS)}
-    create(broker, COMPACTED, config)
+    broker.create_topic(COMPACTED, config=config)
     producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 0})
     for number in range(ROUNDS):
         for key in ("again", "and again", f"only in {number}"):

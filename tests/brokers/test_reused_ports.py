@@ -34,9 +34,9 @@ PATIENCE = 60
 RESET = struct.pack("ii", 1, 0)
 """The linger option of a socket that is closed by a RST."""
 HANG_UP: dict[str, Callable[[int], bool]] = {
+    "both": lambda number: number % 2 == 0,
     "fin": lambda number: False,
     "reset": lambda number: True,
-    "both": lambda number: number % 2 == 0,
 }
 """Whether the client closes its n-th connection by a RST; otherwise the broker closes it after that Produce."""
 
@@ -110,7 +110,7 @@ def shown(path: Path) -> tuple[int, int]:
     return len({one.peers.number for one in exchanges}), len(exchanges)
 
 
-@pytest.mark.parametrize("how", by_day([*HANG_UP], 2))
+@pytest.mark.parametrize("how", by_day([*HANG_UP], 3))
 def test_through_the_proxy(broker_4: Broker, tmp_path: Path, how: str) -> None:
     resets, name, path = HANG_UP[how], f"reused-{how}", tmp_path / "proxy.pcap"
     answered, port = 2 * CONNECTIONS, free_port()

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from ..cases import by_day
 from ..cli.calls import COMMAND, ENVIRONMENT
 from ..client.certificates import Authority
 from ..live.conftest import capturing
@@ -105,7 +106,7 @@ def control_group(pid: int) -> Iterator[str]:
 
 @pytest.mark.usefixtures("capturing")
 @pytest.mark.skipif(shutil.which("ip") is None, reason="ip (iproute2) is not installed")
-@pytest.mark.parametrize("option", ["--pid", "--container"])
+@pytest.mark.parametrize("option", by_day(["--container", "--pid"], 2))
 def test_a_process_in_a_container(authority: Authority, option: str) -> None:
     """It has pids, mounts and a network of its own."""
     name = f"kdbg{os.getpid()}"

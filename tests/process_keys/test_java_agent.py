@@ -17,6 +17,7 @@ import pytest
 from ..brokers.classpath import classpath
 from ..brokers.pool import needed
 from ..brokers.waiting import until
+from ..cases import by_day
 from ..cli.calls import COMMAND, ENVIRONMENT, call
 from ..client.certificates import Authority
 from ..live.conftest import capturing, watching
@@ -59,7 +60,7 @@ def java(release: str, folder: Path, *arguments: object, before: tuple[str, ...]
     with (folder / "jvm.log").open("wb") as log:
         process = subprocess.Popen([*map(str, command)], stdout=log, stderr=log)
     try:
-        until((folder / "jvm.log").read_text, (folder / "jvm.log").read_text)
+        until(lambda: "connected" in (folder / "jvm.log").read_text(), (folder / "jvm.log").read_text)
         yield process.pid
     finally:
         process.kill()
@@ -74,7 +75,7 @@ def left(pid: int) -> list[str]:
 
 
 @pytest.mark.usefixtures("capturing")
-@pytest.mark.parametrize(("release", "protocol"), [("17", "TLSv1.2"), ("25", "TLSv1.3")])
+@pytest.mark.parametrize(("release", "protocol"), by_day([("25", "TLSv1.2"), ("17", "TLSv1.3")], 2))
 def test_short_connections_are_decrypted(
     release: str, protocol: str, agent: Path, server: int, tmp_path: Path, watching: Any
 ) -> None:

@@ -20,6 +20,7 @@ from kdbg.live.elf import ElfFile
 from kdbg.live.uprobes import line_of, probe_of
 
 from ..brokers.waiting import until
+from ..cases import by_day
 from ..cli.calls import COMMAND, ENVIRONMENT, call
 from ..client.certificates import Authority
 from ..live.conftest import capturing
@@ -89,10 +90,10 @@ def program(name: str, port: int, version: str) -> tuple[str, ...]:
 @pytest.mark.usefixtures("capturing", "tracefs")
 @pytest.mark.parametrize(
     ("name", "version", "end"),
-    [
+    by_day([
         ("node", "TLSv1.2", signal.SIGTERM), ("node", "TLSv1.3", signal.SIGINT),
-        ("librdkafka", "TLSv1.2", signal.SIGINT), ("librdkafka", "TLSv1.3", signal.SIGTERM),
-    ],
+        ("librdkafka", "TLSv1.3", signal.SIGINT), ("librdkafka", "TLSv1.2", signal.SIGTERM),
+    ], 2),
 )  # fmt: skip
 def test_keys_are_logged_and_nothing_is_left(
     name: str, version: str, end: signal.Signals, authority: Authority, tmp_path: Path

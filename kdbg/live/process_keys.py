@@ -120,7 +120,7 @@ class ProcessKeys:
         """Begin a search where one is due, take up what one has found; return whether that was anything."""
         self._settle()
         if self._search is None and self._waiting and monotonic() >= self._next:
-            self._submit()
+            self._search = self._submit()
         return self._search is not None and self._search.ready() and self._take(self._search)
 
     def finish(self) -> None:
@@ -130,13 +130,8 @@ class ProcessKeys:
             if not has_lines:
                 self._say(f"{source.name} logged no TLS keys")
         end = monotonic() + LAST
-        while self._search is not None or any(self._is_new(connection) for connection in self._waiting):
-            if self._search is None:
-                self._submit()
-            if self._search is not None:
-                self._take(self._search, end - monotonic())
-            if monotonic() > end:
-                break
+        while monotonic() < end and (self._search is not None or any(map(self._is_new, self._waiting))):
+            self._take(self._search or self._submit(), end - monotonic())
         self._settle()
         for connection in list(self._waiting):
             self._give_up(connection)
@@ -168,15 +163,15 @@ class ProcessKeys:
                 self._possible = False
         return self._possible
 
-    def _submit(self) -> None:
-        """Begin a search for the keys of all that wait."""
+    def _submit(self) -> AsyncResult[Lines]:
+        """Begin a search for the keys of all that wait, and return it."""
         samples: dict[int, list[TlsSample]] = {}
         self._searched, thorough = list(self._waiting), False
         for connection in self._searched:
             sample = connection.sample()
             samples.setdefault(self._pid[connection], []).append(sample)
             thorough |= self._waiting[connection] == 1 and not sample.client_random
-        self._search = self._pool.apply_async(_search_all, (samples, thorough, self._found is not None))
+        return self._pool.apply_async(_search_all, (samples, thorough, self._found is not None))
 
     def _take(self, search: AsyncResult[Lines], timeout: float | None = None) -> bool:
         """Take up the lines that a search has found; connections go on whose keys are among them."""

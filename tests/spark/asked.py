@@ -10,6 +10,22 @@ from typing import Any
 
 from tests.traffic import START, Talk, pcap
 
+ANSWERS = (
+    "top-topics: topics with the most bytes, with records produced and fetched\n"
+    "topic    partitions  records_in  bytes_in  records_out  bytes_out\n"
+    "orders            1           8       282            5        161\n"
+    "parcels           1           1        81            0          0\n"
+    "\n"
+    "errors: errors in responses: client, topic, count, time\n"
+    "api        error_code  error                       client_id  topic   partitions  times  "
+    "first_time               last_time\n"
+    "Heartbeat          27  REBALANCE_IN_PROGRESS       billing-1  –                       1  "
+    "2026-11-21 12:31:21      2026-11-21 12:31:21\n"
+    "Metadata            3  UNKNOWN_TOPIC_OR_PARTITION  shop       ghosts                  1  "
+    "2026-11-21 12:30:00.200  2026-11-21 12:30:00.200\n"
+    "… more rows; raise --limit to print them\n"
+)
+"""What `--ask top-topics --ask errors --limit 2` prints of it, whoever answers."""
 TRIES = 100
 """Metadata requests of the shop: answered after 1, 2, 3 … 100 ms."""
 LEFT_AT = 95_000

@@ -23,21 +23,6 @@ from . import asked
 pytestmark = pytest.mark.usefixtures("here")
 HERE = ("--master", "local[2]")
 HOSTILE = "<img src=x>\x1b[31m\u202e"
-ANSWERS = (
-    "top-topics: topics with the most bytes, with records produced and fetched\n"
-    "topic    partitions  records_in  bytes_in  records_out  bytes_out\n"
-    "orders            1           8       282            5        161\n"
-    "parcels           1           1        81            0          0\n"
-    "\n"
-    "errors: errors in responses: client, topic, count, time\n"
-    "api        error_code  error                       client_id  topic   partitions  times  "
-    "first_time               last_time\n"
-    "Heartbeat          27  REBALANCE_IN_PROGRESS       billing-1  –                       1  "
-    "2026-11-21 12:31:21      2026-11-21 12:31:21\n"
-    "Metadata            3  UNKNOWN_TOPIC_OR_PARTITION  shop       ghosts                  1  "
-    "2026-11-21 12:30:00.200  2026-11-21 12:30:00.200\n"
-    "… more rows; raise --limit to print them\n"
-)
 
 
 @pytest.fixture(scope="module")
@@ -61,13 +46,13 @@ def query(*arguments: object, status: int = 0, **environment: str) -> Outcome:
 def test_questions_are_answered(tables: Path) -> None:
     done = query(tables, "--ask", "top-topics", "--ask", "errors", "--limit", 2)
     assert done.err == ""
-    assert done.out == ANSWERS
+    assert done.out == asked.ANSWERS
 
 
 @pytest.mark.nightly  # a session of its own; by day that of the query that Ctrl-C ends is not heard either
 def test_nothing_of_spark_is_heard(tables: Path) -> None:
     done = spawn("query", tables, "--ask", "top-topics", "--ask", "errors", "--limit", 2, *HERE)
-    assert done == (0, ANSWERS, "")
+    assert done == (0, asked.ANSWERS, "")
 
 
 def test_only_the_tables_are_opened_unless_files_are_allowed(tables: Path, tmp_path: Path) -> None:

@@ -17,18 +17,20 @@ def short_talks(
     """Make a context with a server; give its port. `asked` is set once a client has sent a request."""
     asked = asked or threading.Event()
     with socket.create_server((host, 0)) as listener:
-        accepting = threading.Thread(target=_accept, args=(listener, context, asked), daemon=True)
+        over = threading.Event()
+        accepting = threading.Thread(target=_accept, args=(listener, context, asked, over), daemon=True)
         accepting.start()
         try:
             yield listener.getsockname()[1]
         finally:
+            over.set()
             listener.shutdown(socket.SHUT_RDWR)
             accepting.join()  # before its descriptor is that of another server
 
 
-def _accept(listener: socket.socket, context: ssl.SSLContext, asked: threading.Event) -> None:
-    with suppress(OSError):
-        while True:
+def _accept(listener: socket.socket, context: ssl.SSLContext, asked: threading.Event, over: threading.Event) -> None:
+    while not over.is_set():
+        with suppress(OSError):  # of one connection
             threading.Thread(target=_respond, args=(listener.accept()[0], context, asked), daemon=True).start()
 
 

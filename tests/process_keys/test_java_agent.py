@@ -60,11 +60,16 @@ def java(release: str, folder: Path, *arguments: object, before: tuple[str, ...]
     with (folder / "jvm.log").open("wb") as log:
         process = subprocess.Popen([*map(str, command)], stdout=log, stderr=log)
     try:
-        until(lambda: "connected" in (folder / "jvm.log").read_text(), (folder / "jvm.log").read_text)
+        until(lambda: connections(folder), (folder / "jvm.log").read_text)
         yield process.pid
     finally:
         process.kill()
         process.wait()
+
+
+def connections(folder: Path) -> int:
+    """How many connections Loop has made."""
+    return (folder / "jvm.log").read_text().count("connected")
 
 
 def left(pid: int) -> list[str]:
@@ -105,7 +110,8 @@ def test_keys_of_another_user_become_a_key_log(agent: Path, server: int, tmp_pat
             assert logging.stderr is not None
             said = logging.stderr.readline() + logging.stderr.readline()
             with recording(capture, [server]):
-                pass
+                talked = connections(tmp_path) + 2 * WANTED
+                until(lambda: connections(tmp_path) >= talked, (tmp_path / "jvm.log").read_text)
             logging.terminate()
             said += logging.stderr.read()
         assert left(pid) == []

@@ -14,11 +14,13 @@ import pytest
 from click.testing import CliRunner
 
 import kdbg.ui.cli.redaction
+import kdbg.views.redact.fields
 import kdbg.views.redact.message
 import kdbg.views.redact.packets
 from kdbg.errors import CaptureError
 from kdbg.protocol.wire.records.compression import compress
 from kdbg.ui.cli import commands
+from kdbg.views.redact.fields import substitute
 from kdbg.views.redact.message import Edit, edits
 from kdbg.views.redact.packets import Layers, rewritten
 from kdbg.views.redact.search import LeakSearch
@@ -80,6 +82,16 @@ def without(*kinds: Replaced, compressed: bool = False) -> Callable[..., Iterato
     return left
 
 
+def leaving(kind: Replaced) -> Callable[..., tuple[bytes, Replaced | None]]:
+    """Leaves what was there of such a kind, in whichever way a message is read."""
+
+    def left(content: Any, data: bytes, made: Substitutes) -> tuple[bytes, Replaced | None]:
+        new, found = substitute(content, data, made)
+        return (data if found is kind else new), found
+
+    return left
+
+
 def address_left(self: Substitutes, packed: bytes) -> bytes:
     ADDRESS(self, packed)
     return packed
@@ -124,10 +136,10 @@ def with_addresses(link: int, data: bytes, packet: Any, payload: bytes, made: Su
 
 SWITCHES: dict[str, tuple[object, str, object, Replaced]] = {
     "names": (Substitutes, "name", lambda self, text: text.encode(), Replaced.NAME),
-    "edits of names": (kdbg.views.redact.message, "edits", without(Replaced.NAME), Replaced.NAME),
-    "edits of values": (kdbg.views.redact.message, "edits", without(Replaced.VALUE), Replaced.VALUE),
-    "edits of secrets": (kdbg.views.redact.message, "edits", without(Replaced.SECRET), Replaced.SECRET),
-    "JSON": (kdbg.views.redact.message, "_json_blanked", lambda data: data, Replaced.VALUE),
+    "fields that are names": (kdbg.views.redact.message, "substitute", leaving(Replaced.NAME), Replaced.NAME),
+    "fields that are values": (kdbg.views.redact.message, "substitute", leaving(Replaced.VALUE), Replaced.VALUE),
+    "fields that are secrets": (kdbg.views.redact.message, "substitute", leaving(Replaced.SECRET), Replaced.SECRET),
+    "JSON": (kdbg.views.redact.fields, "_json_blanked", lambda data: data, Replaced.VALUE),
     "IP addresses": (Substitutes, "_noted_address", address_left, Replaced.ADDRESS),
     "hardware addresses": (Substitutes, "_noted_hardware", hardware_left, Replaced.HARDWARE),
     "addresses of packets": (kdbg.ui.cli.redaction, "rewritten", with_addresses, Replaced.ADDRESS),
@@ -172,7 +184,7 @@ def test_a_name_that_two_packets_share_is_noticed(tmp_path: Path, monkeypatch: p
     capture = of(*(ethernet(segment.data) for segment in one.segments))
     cut = [segment.data[40:] for segment in one.segments]
     assert not any(word in data for data in cut for word in (b"warehouse", b"customer"))
-    monkeypatch.setattr(kdbg.views.redact.message, "edits", without(Replaced.NAME))
+    monkeypatch.setattr(kdbg.views.redact.message, "substitute", leaving(Replaced.NAME))
     assert "the message that ends in packet" in redacted(tmp_path, capture)
 
 

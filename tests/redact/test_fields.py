@@ -9,7 +9,7 @@ from kdbg.protocol.grammars.payloads import payloads
 from kdbg.protocol.grammars.payloads.sasl_tokens import TOKENS
 from kdbg.protocol.wire.language import DIRECTIONS
 from kdbg.protocol.wire.nodes import Node, Sized, children
-from kdbg.views.redact.message import FIELDS, Holds, holds, is_kept
+from kdbg.views.redact.fields import FIELDS, Holds, holds, is_kept
 
 INSIDE = {
     "auth_bytes": TOKENS.values(), "token": TOKENS.values(), "value": list(payloads()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -12,11 +13,13 @@ import kdbg
 from kdbg.exchanges.messages.exchange import CapturedMessage
 from kdbg.protocol.wire.records.compression import compress, decompress
 from kdbg.protocol.wire.records.sets import crc32, crc32c
+from kdbg.views.redact.fields import _json_blanked
 from kdbg.views.redact.fill import Effort
-from kdbg.views.redact.message import Redacted, _json_blanked, redact
+from kdbg.views.redact.message import Redacted, _redacted_at_once, redact, redacted_by_fields
 from kdbg.views.redact.substitutes import Replaced, Substitutes
 
 from ..cases import for_each
+from ..cli.calls import SHIPPED
 from ..traffic import Talk, framed, header_bytes, packed, pcap
 from .leaks import batch, fetched, oauth, one_record, produced, sasl, scram, talk
 from .shared import halves, messages, shared
@@ -171,6 +174,26 @@ def records() -> Iterator[tuple[str, Case]]:
 def test_what_is_replaced_in_messages_and_what_stays() -> None:
     for name, case in (*fields(), *broken(), *records()):
         assert shared(case.capture) == expected(case), name
+
+
+@pytest.mark.parametrize("names", [True, False])
+def test_a_clean_message_is_read_at_once_as_it_is_by_its_fields(names: bool) -> None:
+    """The bytes are the same, and so is what is searched for afterwards."""
+    one, other = (Substitutes("a seed", names=names, addresses=True) for _ in range(2))
+    counted = Counter[bool]()
+    for path in SHIPPED:
+        for half in halves(path.read_bytes()):
+            at_once = _redacted_at_once(half, one)
+            counted[at_once is not None] += 1
+            if half.api is not None:
+                by_fields = redacted_by_fields(half, half.api, other, Effort())
+                assert (at_once or redact(half, one, Effort())) == by_fields, (path, half.api.name, half.version)
+    assert counted[True] > 4 * counted[False]
+    for made in (one, other):
+        made.replaced.keep(b"")
+        made.replaced.settle()
+    for searched in ("kept", "texts", "short", "packed", "windows"):
+        assert getattr(one.replaced, searched) == getattr(other.replaced, searched)
 
 
 def test_of_a_broken_header_no_text_stays() -> None:

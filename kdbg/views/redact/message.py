@@ -3,54 +3,34 @@
 Names, values and secrets are replaced where they stand, in records and in payloads too. What was compressed is
 compressed again to the same size, checksums are made to fit; one that did not fit before does not fit afterwards.
 
-What a field holds is known by its name. A field that is not listed here holds a name, if it is text, and else a value:
-both are replaced. So a field that is added to a grammar, or comes from a definition that kdbg was given, never stays
-by mistake.
+A clean message is read at once, by source.py; any other, and one with payloads or compressed batches, field by field.
 """
 
 from __future__ import annotations
 
-import re
 import struct
-from collections.abc import Callable, Iterator, Mapping
-from enum import Enum, auto
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
+from ...budget import MEMORY
 from ...exchanges.messages.exchange import CapturedMessage
 from ...exchanges.messages.message import carries_secrets, explain
 from ...exchanges.messages.payloads import open_inspection
 from ...protocol.findings import Kind
 from ...protocol.findings.quirks import is_spare
-from ...protocol.grammars.payloads import TOPICS
-from ...protocol.wire.nodes import Fixed, Node, RemainingBytes, Sized, Varint
-from ...protocol.wire.nodes.leaves import UuidNode
-from ...protocol.wire.nodes.sasl_tokens import DerLength, ObjectId
+from ...protocol.wire import Api
+from ...protocol.wire.nodes import RemainingBytes, Sized
+from ...protocol.wire.readings.codegen import UNREADABLE
 from ...protocol.wire.readings.inspection import Inspection, Span
 from ...protocol.wire.records import RecordsNode
 from ...protocol.wire.records.sets import CODEC_MASK, crc32, crc32c
+from .fields import PLAIN, content_of, substitute
 from .fill import Effort, Plain, refill
 from .packets import TEXT
+from .source import Places, finder
 from .substitutes import BLANK, Replaced, Substitutes, blank
 
-WORDS = frozenset({
-    # protocol types, assignors and what Connect calls its protocols
-    "consumer", "connect", "share", "streams", "classic", "range", "roundrobin", "sticky", "cooperative-sticky",
-    "uniform", "stream", "default", "compatible", "sessioned",
-    # states of groups, of transactions, kinds of entities and principals
-    "Unknown", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Empty", "Assigning", "Reconciling",
-    "NotReady", "AwaitingSync", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort",
-    "PrepareEpochFence", "user", "client-id", "ip", "User", "Group",
-    # listeners and SASL mechanisms
-    "PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL", "CONTROLLER", "BROKER", "INTERNAL", "EXTERNAL", "REPLICATION",
-    "CLIENT", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI",
-    # features
-    "metadata.version", "kraft.version", "transaction.version", "group.version", "eligible.leader.replicas.version",
-    "share.version", "streams.version",
-})  # fmt: skip
-EVERYWHERE = frozenset({"", "*", *TOPICS})
-"""Texts that are kept in any field: nothing, any, and the names of Kafka's own topics, by which records are read."""
-_INDEX = re.compile(r"\[\d+\]")
 PREAMBLE = 17
 """Bytes of an entry that is cut off which say that it is one: offset, length, epoch or CRC, magic."""
 MAGIC = 16
@@ -58,12 +38,6 @@ LENGTH = 5
 """Bytes of the longest length in front of a text."""
 FEW = 8
 """Bytes left over after a message up to which it is taken to be read rightly: some clients send spare ones."""
-JSON_TOKEN = re.compile(rb'"(?P<text>(?:[^"\\]|\\.)*)"(?P<key>\s*:)?|[{}\[\],\s]+|true|false|null', re.DOTALL)
-JSON_KEYS = frozenset({b"status", b"scope", b"openid-configuration"})
-"""Keys of the error that a broker sends for a token (RFC 7628)."""
-JSON_NUMBER = re.compile(rb"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
-PLAIN = (Fixed, Varint, UuidNode, DerLength, ObjectId)
-"""Numbers and ids, which stay."""
 HEADER = frozenset({"api_key", "api_version", "correlation_id", "client_id"})
 STRUCTURE = frozenset({
     "base_offset", "batch_length", "partition_leader_epoch", "magic", "crc", "attributes", "last_offset_delta",
@@ -76,88 +50,6 @@ SIZE_FIELDS = {"batch_length": ("base_offset", crc32c), "message_size": ("offset
 """The field that says how long an entry is; the first field of such an entry, and what its checksum is made by."""
 PREFIX = 12
 """Bytes in front of what that length counts."""
-
-
-class Holds(Enum):
-    """What a field holds, and so what becomes of it."""
-
-    NAME = auto()
-    """A name: of a topic, a group, a member, a user, a client, a host. It gets a pseudonym with `--names`."""
-    VALUE = auto()
-    """Somebody's data, a secret, a sentence: blank, of the same length."""
-    WORD = auto()
-    """A word of Kafka's own, kept if it is one of `WORDS`; any other is a name."""
-    SETTING = auto()
-    """The key of a setting or quota, kept if it looks like Kafka's: `retention.ms`."""
-    JSON = auto()
-    """JSON, of which texts are blank and keys stay."""
-    SOFTWARE = auto()
-    """What software calls itself and its version, kept if it is what brokers accept (KIP-511)."""
-    MARK = auto()
-    """A mark in a SASL message, kept if it is one that the RFCs name."""
-
-
-PATTERNS = {
-    Holds.SETTING: re.compile(r"[a-z][a-z0-9]*([._-][a-z0-9]+)+"),
-    Holds.SOFTWARE: re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?"),
-    Holds.MARK: re.compile(
-        r"[ny]|biws|eSws|true|[0-9]{4,6}|p=(?:tls-unique|tls-server-end-point|tls-exporter)|(?:invalid-encoding|"
-        r"extensions-not-supported|invalid-proof|channel-bindings-dont-match|server-does-support-channel-binding|"
-        r"channel-binding-not-supported|unsupported-channel-binding-type|unknown-user|invalid-username-encoding|"
-        r"no-resources|other-error)"
-    ),
-}
-"""What is kept of such a field: for marks channel bindings, rounds and errors (RFC 5802, RFC 9266)."""
-
-FIELDS: Mapping[str, Holds] = {
-    # the last words of a field's path; those with more words come first
-    name: held
-    for held, names in {
-        Holds.SETTING: (
-            "configs.name synonyms.name topic_configs.key ops.key values.key configuration_keys "
-            "last_assignment_configs.key requested_metrics"
-        ),
-        Holds.WORD: (
-            "protocols.name assignors.name client_assignors.name supported_protocols.name features.name "
-            "finalized_features.name supported_features.name listeners.name end_points.name endpoints.name "
-            "leader_endpoints.name value.name request_principal.type protocol protocol_name protocol_type "
-            "protocol_data assignor_name server_assignor feature listener mechanism mechanisms entity_type "
-            "group_state group_type states_filter state_filters types_filter unknown_state_filters transaction_state "
-            "principal_type owner_principal_type token_requester_principal_type"
-        ),
-        Holds.SOFTWARE: "client_software_name client_software_version",
-        Holds.MARK: "channel_binding tokenauth iterations auth_bytes.error token.error",
-        Holds.VALUE: (
-            "acknowledge_error_message batch_index_error_message error_message documentation reason status_detail "
-            "committed_metadata metadata configs.value synonyms.value topic_configs.value "
-            "last_assignment_configs.value client_tags.value nonce headers.value subscribed_topic_regex "
-            "source_topic_regex regular_expression transactional_id_pattern"
-        ),
-        Holds.JSON: "json",
-    }.items()
-    for name in names.split()
-}
-
-
-def holds(path: str, node: Node) -> Holds:
-    """Return what the field at a path holds."""
-    if not isinstance(node, Sized) or not node.text or node.kind == "secret":
-        return Holds.VALUE
-    if node.kind in ("topic", "group"):
-        return Holds.NAME
-    words = _INDEX.sub("", path).split(".")
-    found = FIELDS.get(".".join(words[-2:])) or FIELDS.get(words[-1])
-    return Holds.NAME if found is None else found
-
-
-def is_kept(held: Holds, text: str) -> bool:
-    """Return whether a text may stay as it is in a field that holds this."""
-    if text in EVERYWHERE:
-        return True
-    if held is Holds.WORD:
-        return all(word in WORDS for word in text.split(","))
-    pattern = PATTERNS.get(held)
-    return pattern is not None and pattern.fullmatch(text) is not None
 
 
 class Edit(NamedTuple):
@@ -244,33 +136,9 @@ def _replaced(span: Span, made: Substitutes) -> Edit:
     if not isinstance(node, (Sized, RemainingBytes)):
         return _blanked(span)
     data = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else bytes(value)
-    new, free, held = blank(len(data)), False, holds(span.path, node)
-    kind: Replaced | None = Replaced.VALUE
-    if node.kind == "address" and len(data) in (4, 16):
-        new = made.address(data)
-    elif held is Holds.JSON:
-        new = _json_blanked(data)
-    elif held is Holds.VALUE:
-        free, kind = not node.kind, Replaced.SECRET if node.kind == "secret" else Replaced.VALUE
-    elif is_kept(held, str(value)):
-        new, kind = data, None
-    else:
-        new, kind = made.name(str(value)), Replaced.NAME
-    return Edit(span.buffer, span.end - len(data), span.end, new, free, kind)
-
-
-def _json_blanked(data: bytes) -> bytes:
-    """Return JSON without its texts, numbers and unknown keys; what is no JSON is blank from there on."""
-    made, place = b"", 0
-    while (found := JSON_TOKEN.match(data, place)) is not None and found.end() > place:
-        text, token = found["text"], found[0]
-        is_known = text is None or (found["key"] is not None and text in JSON_KEYS)
-        made += token if is_known else b'"' + blank(len(text)) + token[len(text) + 1 :]
-        place = found.end()
-        if number := JSON_NUMBER.match(data, place):
-            made += b"1" * len(number[0])
-            place = number.end()
-    return made + blank(len(data) - place)
+    content = content_of(span.path, node)
+    new, kind = substitute(content, data, made)
+    return Edit(span.buffer, span.end - len(data), span.end, new, content.free, kind)
 
 
 class Redacted(NamedTuple):
@@ -286,10 +154,35 @@ def redact(half: CapturedMessage, made: Substitutes, effort: Effort) -> Redacted
         kept = min(CORRELATION_ID, len(half.data))
         made.replaced.add(half.data[kept:], Replaced.OTHER)
         return Redacted(half.data[:kept] + blank(len(half.data) - kept), 0)
-    grammar, inspection = explain(half.api, half.version, half.direction, half.data)
+    return _redacted_at_once(half, made) or redacted_by_fields(half, half.api, made, effort)
+
+
+def redacted_by_fields(half: CapturedMessage, api: Api, made: Substitutes, effort: Effort) -> Redacted:
+    """Return what `redact` does, for a message of this API: all of its fields are read with their places."""
+    grammar, inspection = explain(api, half.version, half.direction, half.data)
     open_inspection(grammar, inspection, half.context)
     found = list(edits(inspection, made, carries_secrets(grammar), bool(half.missing)))
     return MessageEdits(inspection, found, made, effort).folded()
+
+
+def _redacted_at_once(half: CapturedMessage, made: Substitutes) -> Redacted | None:
+    """Return what `redact` does for a clean message; None for one that must be read field by field."""
+    find = finder(half.api, half.version, half.direction) if half.api is not None else None
+    if find is None or half.missing or half.excess or half.rejected or len(half.data) > MEMORY.heavy:
+        return None
+    found = Places([], [])
+    try:
+        find(half.data, found, half.context.topics)
+    except UNREADABLE:
+        return None
+    new = bytearray(half.data)
+    for start, end, content in found.texts:
+        old = half.data[start:end]
+        new[start:end], kind = substitute(content, old, made)
+        made.replaced.keep(old) if kind is None else made.replaced.add(old, kind)
+    for crc, end in found.batches:
+        new[crc : crc + 4] = crc32c(memoryview(new)[crc + 4 : end]).to_bytes(4)
+    return Redacted(bytes(new), 0)
 
 
 class MessageEdits:

@@ -268,9 +268,10 @@ def rewritten(link: int, data: bytes, packet: Packet | None, payload: bytes, mad
     if packet is not None and segment is not None and segment != layers.segment:
         body, tcp = _foreign(new, data, packet, segment, networks), segment
     end = body if segment is None else body + len(payload)
-    for part in (slice(0, body), slice(end, None)):
-        lost = int.from_bytes(data[part]) ^ int.from_bytes(new[part])  # zeros for the bytes that stay
-        made.replaced.add(lost.to_bytes(len(data[part])), Replaced.OTHER)
+    for old, kept in ((data[:body], new[:body]), (data[end:], new[end:])):
+        if old != kept:
+            lost = int.from_bytes(old) ^ int.from_bytes(kept)  # zeros for the bytes that stay
+            made.replaced.add(lost.to_bytes(len(old)), Replaced.OTHER)
     if segment is not None:
         new[body:end] = payload
     if made.addresses:

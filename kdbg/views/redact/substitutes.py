@@ -82,7 +82,7 @@ def pieces(word: bytes) -> list[bytes]:
 
 def addresses(word: bytes) -> Iterable[bytes]:
     """Yield the IP and hardware addresses that a word in small letters spells, packed."""
-    for found in IPV4.finditer(word):
+    for found in IPV4.finditer(word) if max(map(word.count, (b".", b"-", b"_"))) > 2 else ():
         parts = [int(found[i]) for i in (1, 3, 4, 5)]
         if max(parts) < 256:
             yield bytes(parts)

@@ -185,10 +185,10 @@ class ColumnsCodegen(Facts):
         named = field.name in ("group_id", "throttle_time_ms", *(self.columns or ()))
         return super().tells(field) or named or contains(field.node, holds_payload)
 
-    def tag_reader(self, node: Node) -> Any:
-        if contains(node, holds_payload):
+    def tag_reader(self, field: Field) -> Any:
+        if contains(field.node, holds_payload):
             raise Unsuited
-        return super().tag_reader(node)
+        return super().tag_reader(field)
 
     # Fields
 

@@ -362,15 +362,15 @@ class CodeGenerator(SourceWriter):
     def tags(self, node: WireStruct, value: str, depth: int) -> None:
         """Write what reads tagged fields into `value`; mostly there are none, which one byte says in both forms."""
         read, tags = "front_tags" if node.front else "tags", node.tags or {}
-        known = self.named("known", {tag: (each.name, self.tag_reader(each.node)) for tag, each in tags.items()})
+        known = self.named("known", {tag: (each.name, self.tag_reader(each)) for tag, each in tags.items()})
         self.line(depth, "if data[pos]:")
         self.line(depth + 1, f"pos = {read}(data, pos, {value}, {known})")
         self.line(depth, "else:")
         self.line(depth + 1, "pos += 1")
 
-    def tag_reader(self, node: Node) -> Callable[[bytes, int], tuple[Any, int]]:
+    def tag_reader(self, field: Field) -> Callable[[bytes, int], tuple[Any, int]]:
         """Return what reads a tagged field: (what this reading makes of it, where it ends)."""
-        return prover(node)
+        return prover(field.node)
 
 
 @cache

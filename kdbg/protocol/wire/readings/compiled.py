@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from ..nodes import Fixed, LengthPrefixed, Node, NullableStruct, WireArray, WireStruct
+from ..nodes import Field, Fixed, LengthPrefixed, Node, NullableStruct, WireArray, WireStruct
 from ..records import RecordsNode
 from ..records.sets import Readers, decode
 from . import runtime
@@ -118,8 +118,8 @@ class Values(CodeGenerator):
         self.tags(node, value, depth)
         return value
 
-    def tag_reader(self, node: Node) -> Reader:
-        return reader(node, shallow=self.shallow, raw=self.raw)
+    def tag_reader(self, field: Field) -> Reader:
+        return reader(field.node, shallow=self.shallow, raw=self.raw)
 
     def array(self, node: WireArray, depth: int) -> str:
         value = self.fresh()

@@ -93,7 +93,7 @@ class Latencies:
         waiting = max(0, free - arrived)
         throttle = max(0, min(turn.mute, first) - max(arrived, free))
         core = max(0, latency - waiting - throttle - (network or 0))
-        told = response.fields(("throttle_time_ms",)).get("throttle_time_ms") if exchange.api is not None else None
+        told = response.numbers("throttle_time_ms").get("throttle_time_ms") if exchange.api is not None else None
         told = told * 1_000_000 if isinstance(told, int) and told > 0 else 0
         if told and exchange.version < AT_ONCE.get(_key(exchange), 0) and told <= core:
             throttle, core, told = throttle + told, core - told, 0
@@ -120,7 +120,7 @@ class Latencies:
                 del self._recent[next(iter(self._recent))]
             recent = self._recent[broker] = deque(maxlen=RECENT)
         if key not in HELD:
-            asks = exchange.request.fields(("acks",)) if key == PRODUCE and exchange.request is not None else {}
+            asks = exchange.request.numbers("acks") if key == PRODUCE and exchange.request is not None else {}
             replicated = asks.get("acks") == -1  # it is answered when all replicas have its records
             if not replicated:
                 recent.append(core)

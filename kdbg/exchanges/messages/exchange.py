@@ -208,6 +208,14 @@ class CapturedMessage:
         message = self.message(shallow=True)
         return message.body if message is not None and not message.misaligned else {}
 
+    def numbers(self, *names: str) -> Mapping[str, Any]:
+        """Return these fields of the body, which are numbers, and maybe others, whatever is odd behind them."""
+        read = front_of(self.api, self.version, self.direction, names, alone=True) if self.api is not None else None
+        try:
+            return read(self.data) if read is not None and self._message is None else self.fields(names)
+        except UNREADABLE:
+            return self.fields(names)
+
     @property
     def context(self) -> Context:
         """What its payloads may be told by, beside the message itself."""

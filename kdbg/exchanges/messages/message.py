@@ -279,10 +279,17 @@ def facts_of_both(api: Api, version: int) -> tuple[FactsReader, FactsReader] | N
 
 
 @cache
-def front_of(api: Api, version: int, direction: Direction, names: tuple[str, ...]) -> FrontReader | None:
-    """Return the reader of these fields of clean messages, as `front_reader`; None where they have none of them."""
+def front_of(
+    api: Api, version: int, direction: Direction, names: tuple[str, ...], *, alone: bool = False
+) -> FrontReader | None:
+    """Return the reader of these fields of clean messages, as `front_reader`; of nothing where they have none of them.
+
+    Return None where `alone` is wanted, the only form of a message, and there are others.
+    """
+    if alone and len(forms(api, version, direction, True, False)) > 1:
+        return None
     head = header_grammar(api, version, direction) if not api.headerless else NO_HEADER
-    return front_reader(head, grammar_of(api, version, direction), names)
+    return front_reader(head, grammar_of(api, version, direction), names) or (lambda data: {})
 
 
 def grammar_of(api: Api, version: int, direction: Direction) -> WireStruct:

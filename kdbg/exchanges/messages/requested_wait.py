@@ -74,7 +74,7 @@ def asked_to_wait(exchange: Exchange) -> int | None:
     wait, request = _wait(exchange), exchange.request
     if wait is None or request is None:
         return None
-    return wait.of(request.fields(wait.fields))
+    return wait.of(request.numbers(*wait.fields))
 
 
 def beyond_wait(exchange: Exchange) -> int | None:

@@ -16,6 +16,7 @@ from uuid import UUID
 
 from orjson import Fragment, dumps, loads
 
+from ...exchanges.messages.capture_points import split_object
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.message import NO_HEADER, UNTIMED, grammar_of, header_grammar
 from ...protocol.grammars.payloads import SPECIAL
@@ -45,6 +46,7 @@ from .jsonlines import (
     json_line,
     printable,
     record_sets,
+    tcp_json,
 )
 from .style import Look
 from .text_source import BlockSource
@@ -337,20 +339,20 @@ class JsonView:
         except UNREADABLE:
             return None
         errors = errors_of(exchange, self.topics) if failed else []
-        if (
-            exchange.timing or exchange.capture_points or not request.data
-            or UNTIMED in (request.first_time, response and response.first_time)
-        ):  # fmt: skip
+        untimed = UNTIMED in (request.first_time, response and response.first_time)
+        if exchange.capture_points or not request.data or untimed:
             asked = half_object(request, Fragment(b"".join(out[1:middle])))
             answer = None if response is None else half_object(response, Fragment(b"".join(out[middle + 1 :])))
             return dump(exchange_object(exchange, asked, answer, (*exchange.findings, *findings), errors, names))
-        latency = exchange.latency
+        latency, timing = exchange.latency, exchange.timing
         before, *between, after = self._template(exchange, named=bool(names))
         objects = [*map(finding_object, (*exchange.findings, *findings))]
         lists: list[list[Any]] = [errors, [*map(note_of, objects)], objects]
         out[0] = before % (
             exchange.number, dumps(exchange.correlation_id if has_number(exchange) else None),
-            dumps(None if latency is None else latency / 1e6), *map(_json, lists),
+            dumps(None if latency is None else latency / 1e6),
+            *(() if timing is None else (dumps(split_object(timing)), tcp_json(timing.tcp))),
+            *map(_json, lists),
             *((_json(names),) if names else ()), *_places(request),
         )  # fmt: skip
         if response is not None:
@@ -360,12 +362,12 @@ class JsonView:
 
     def _template(self, exchange: Exchange, *, named: bool) -> list[bytes]:
         """Return the line of an exchange with places for what differs, in parts around its bodies."""
-        answered = exchange.response is not None
-        key = exchange.peers, exchange.api, exchange.version, exchange.client_id, answered, named
+        answered, timed = exchange.response is not None, exchange.timing is not None
+        key = exchange.peers, exchange.api, exchange.version, exchange.client_id, answered, named, timed
         template = self._templates.get(key)
         if template is None:
             half = arranged_half(JSON, TIME, (NUMBER, NUMBER), NUMBER, BODY)
-            differing = Differing(NUMBER, *[JSON] * 5)
+            differing = Differing(NUMBER, *[JSON] * 7)
             line = encoded(arranged(exchange, differing, JSON if named else {}, half, half if answered else None))
             *parts, after = line.split(b"\0\0")
             if len(self._templates) >= MOST:

@@ -12,13 +12,13 @@ import base64
 import json
 import math
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 import orjson
 
-from ...exchanges.messages.capture_points import UNNUMBERED, Bounds, Half, split_object, tcp_object
+from ...exchanges.messages.capture_points import UNNUMBERED, Bounds, Half, Split, Tcp, Timing, split_object, tcp_object
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.message import UNTIMED, Message, errors_in
 from ...exchanges.messages.peers import Attempts, connection_object, endpoint
@@ -62,7 +62,8 @@ def exchange_object(
     latency, objects = exchange.latency, [*map(finding_object, findings)]
     differing = Differing(
         exchange.number, exchange.correlation_id if has_number(exchange) else None,
-        None if latency is None else latency / 1e6, errors, [*map(note_of, objects)], objects,
+        None if latency is None else latency / 1e6, split_object(exchange.timing), tcp_object(exchange.timing),
+        errors, [*map(note_of, objects)], objects,
     )  # fmt: skip
     return arranged(exchange, differing, names, request, response)
 
@@ -73,6 +74,8 @@ class Differing(NamedTuple):
     number: Any
     correlation_id: Any
     latency_ms: Any
+    split: Any
+    tcp: Any
     errors: Any
     notes: Any
     findings: Any
@@ -85,7 +88,7 @@ def has_number(exchange: Exchange) -> bool:
 
 def arranged(exchange: Exchange, differing: Differing, names: Any, request: Json | None, response: Json | None) -> Json:
     """Return the JSON object of an exchange: its keys, in their order."""
-    api, timing = exchange.api, exchange.timing
+    api = exchange.api
     return {
         "connection": connection_object(exchange.peers),
         "api": api.name if api is not None else None,
@@ -95,7 +98,7 @@ def arranged(exchange: Exchange, differing: Differing, names: Any, request: Json
         "correlation_id": differing.correlation_id,
         "client_id": exchange.client_id,
         "latency_ms": differing.latency_ms,
-        **({"split": split_object(timing), "tcp": tcp_object(timing)} if timing is not None else {}),
+        **({"split": differing.split, "tcp": differing.tcp} if exchange.timing is not None else {}),
         "errors": differing.errors,
         "notes": differing.notes,
         "findings": differing.findings,
@@ -108,6 +111,12 @@ def arranged(exchange: Exchange, differing: Differing, names: Any, request: Json
         "request": request,
         "response": response,
     }  # fmt: skip
+
+
+@lru_cache(4096)
+def tcp_json(tcp: Tcp | None) -> bytes:
+    """Return what TCP tells of a connection, which is the same of most of its exchanges, as JSON."""
+    return orjson.dumps(tcp_object(Timing(Split(), tcp)))
 
 
 def attempts_json(found: Sequence[Attempts], look: Look = HIDDEN) -> bytes:

@@ -238,12 +238,15 @@ async def test_seen_and_tap_are_told_of_all() -> None:
     assert tapped == {address[1] for address in brokers.addresses.values()}
 
 
+@pytest.mark.parametrize("turns", [1, 2, 3, 5, 50])
 @in_loop
-async def test_leaving_while_something_is_under_way() -> None:
+async def test_leaving_while_something_is_under_way(turns: int) -> None:
+    """A request that waits for its response, or for a connection."""
     async with server(Peer.silence) as (host, port):
         async with Cluster(f"{host}:{port}", SETTINGS) as cluster:
             task = asyncio.create_task(cluster.send("metadata", version=1))
-            await asyncio.sleep(0.02)
+            for _ in range(turns):
+                await asyncio.sleep(0)
         with pytest.raises(Closed, match="closed"):
             await task
 

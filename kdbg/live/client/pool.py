@@ -47,9 +47,11 @@ class Pool:
         self._asking: defaultdict[Address, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._spared: set[Address] = set()
         self._noted: set[str] = set()
+        self._closed = False
 
     async def close(self) -> None:
-        """Hang up on every broker."""
+        """Hang up on every broker, also on one that is being connected to."""
+        self._closed = True
         await asyncio.gather(*(connection.close() for connection in self.connections.values()))
         self.connections.clear()
 
@@ -59,6 +61,8 @@ class Pool:
             connection = self.connections.get(address)
             if connection is None or not connection.open_:
                 connection = self.connections[address] = await self._open(address)
+            if self._closed:
+                await connection.close()
         return connection
 
     async def asked(self, address: Address, *, must_answer: bool = False) -> Connection:

@@ -128,7 +128,7 @@ REPRESENTATIVE = [
 ]  # fmt: skip
 
 
-@for_each("length", EDGES)
+@for_each("length", by_day(EDGES, 2))
 @for_each("subject", REPRESENTATIVE, by=name_of)
 def test_arrays_strings_and_bytes_of_every_edge_length(subject: Subject, length: int) -> None:
     grammar = subject.grammar

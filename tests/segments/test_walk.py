@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from kdbg.payloads.segments.log import CREDIT, CREDIT_PER_BYTE, MOST_DAMAGE, LogWalk
 from kdbg.payloads.segments.piece import LARGEST
 
+from ..cases import fewer_by_day
 from .made import batch, findings, flipped, message, opened, pieces, reading
 
 ENTRIES = [
@@ -131,13 +132,14 @@ def test_memory_does_not_grow_with_the_file() -> None:
 
 
 def test_damage_without_end_comes_in_pieces() -> None:
+    amount = fewer_by_day(40, 4)
     noise = random.Random(1).randbytes(1 << 20).replace(b"\0", b"\1")
-    chunks = iter([batch(0), *[noise] * 40])
+    chunks = iter([batch(0), *[noise] * amount])
     walk = LogWalk(lambda size: next(chunks, b""))
     found = list(walk.pieces())
     assert found[0].whole
     assert all(piece.size <= MOST_DAMAGE for piece in found)
-    assert sum(piece.size for piece in found[1:]) == 40 << 20
+    assert sum(piece.size for piece in found[1:]) == amount << 20
 
 
 def test_hostile_lengths_do_not_buy_time() -> None:

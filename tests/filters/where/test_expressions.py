@@ -12,7 +12,7 @@ import pytest
 
 import kdbg
 
-from ...cases import for_each
+from ...cases import by_day, for_each
 from ...cli.calls import call
 
 pytest.importorskip("cel_expr_python", reason="the extra where is not installed")
@@ -165,7 +165,7 @@ RESULTS: dict[str, Callable[[Line], bool]] = {
 }  # fmt: skip
 
 
-@for_each("expression", RESULTS)
+@for_each("expression", by_day([*RESULTS], 3))
 def test_an_expression_selects_what_the_lines_of_json_say(expression: str) -> None:
     found = 0
     for path in FILES:

@@ -14,12 +14,19 @@ from typing import Any, NamedTuple
 import orjson
 import pytest
 
+from kdbg.exchanges.messages.exchange import CapturedMessage
 from kdbg.exchanges.messages.message import read, read_slowly
 from kdbg.exchanges.messages.payloads import open_payloads
+from kdbg.exchanges.messages.proof import prover
 from kdbg.protocol.wire.nodes import UnreadStruct
 from kdbg.protocol.wire.readings.compiled import UNREADABLE
 from kdbg.protocol.wire.readings.outline import ALWAYS, outline
 from kdbg.protocol.wire.readings.outline_codegen import facts_reader
+from kdbg.protocol.wire.readings.runtime import Unreadable
+from kdbg.views.redact.fill import Effort
+from kdbg.views.redact.message import Redacted, redacted_at_once, redacted_by_fields
+from kdbg.views.redact.source import finder
+from kdbg.views.redact.substitutes import Substitutes
 from kdbg.views.render.hex.hexdump import hexdump
 from kdbg.views.render.hex.rows import Texts as DumpTexts
 from kdbg.views.render.hex.source import dumping
@@ -135,6 +142,43 @@ def plain_hex(subject: Spoken) -> Read:
     return lines
 
 
+def fast_proof(subject: Spoken) -> Read | None:
+    prove = prover(subject.api, subject.version, subject.direction)
+    return None if prove is None else lambda data: prove(data, ALWAYS)
+
+
+def plain_proof(subject: Spoken) -> Read:
+    def findings(data: bytes) -> None:
+        assert not open_payloads(read(subject.api, subject.version, subject.direction, data), data).findings
+
+    return findings
+
+
+def half_of(subject: Spoken, data: bytes) -> CapturedMessage:
+    half = CapturedMessage(data, (1, 1), (1, 1), subject.direction)
+    half.api, half.version = subject.api, subject.version
+    return half
+
+
+def fast_redaction(subject: Spoken) -> Read | None:
+    if finder(subject.api, subject.version, subject.direction) is None:
+        return None
+
+    def redacted(data: bytes) -> Redacted:
+        found = redacted_at_once(half_of(subject, data), Substitutes("a seed", names=True))
+        if found is None:
+            raise Unreadable
+        return found
+
+    return redacted
+
+
+def plain_redaction(subject: Spoken) -> Read:
+    return lambda data: redacted_by_fields(
+        half_of(subject, data), subject.api, Substitutes("a seed", names=True), Effort()
+    )
+
+
 LOOK = Look()
 RECORDS, VALUES = WantedRows(records=True), WantedRows(records=True, values=True)
 READINGS = {
@@ -145,6 +189,8 @@ READINGS = {
     "tables": Pair(fast_tables(WantedRows()), plain_tables(WantedRows()), 0.2),
     "tables with records": Pair(fast_tables(RECORDS), plain_tables(RECORDS), 0.2),
     "tables with values": Pair(fast_tables(VALUES), plain_tables(VALUES), 0.2),
+    "proof": Pair(fast_proof, plain_proof, 0.25),
+    "redaction": Pair(fast_redaction, plain_redaction, 0.3),
 }
 SPOKEN = [subject for subject in MESSAGES if not isinstance(subject.grammar, UnreadStruct)]
 BY_API = {name: [*subjects] for name, subjects in groupby(SPOKEN, lambda subject: subject.api.name)}

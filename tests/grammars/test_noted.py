@@ -198,7 +198,7 @@ def test_bytes_left_over_look_alike(pair: Pair, view: str, quick_search_by_day: 
         compare(view, pair, **messages)
 
 
-@some_pairs(WITH_RECORDS)
+@some_pairs(by_day(WITH_RECORDS, 3))
 @every_view
 def test_wrong_checksums_look_alike(pair: Pair, view: str, quick_search: None) -> None:
     kinds: Counter[Kind] = Counter()

@@ -15,7 +15,7 @@ from kdbg.protocol.wire.records.compression import compress, decompress
 from kdbg.protocol.wire.records.sets import crc32, crc32c
 from kdbg.views.redact.fields import _json_blanked
 from kdbg.views.redact.fill import Effort
-from kdbg.views.redact.message import Redacted, _redacted_at_once, redact, redacted_by_fields
+from kdbg.views.redact.message import Redacted, redact, redacted_at_once, redacted_by_fields
 from kdbg.views.redact.substitutes import Replaced, Substitutes
 
 from ..cases import for_each
@@ -183,7 +183,7 @@ def test_a_clean_message_is_read_at_once_as_it_is_by_its_fields(names: bool) -> 
     counted = Counter[bool]()
     for path in SHIPPED:
         for half in halves(path.read_bytes()):
-            at_once = _redacted_at_once(half, one)
+            at_once = redacted_at_once(half, one)
             counted[at_once is not None] += 1
             if half.api is not None:
                 by_fields = redacted_by_fields(half, half.api, other, Effort())

@@ -83,7 +83,7 @@ def tiles(tab: Any) -> dict[str, str]:
     return dict(zip(names, values, strict=True))
 
 
-@pytest.mark.parametrize(("name", "value", "filters"), CHOICES, ids=[value for _, value, _ in CHOICES])
+@pytest.mark.parametrize(("name", "value", "filters"), by_day(CHOICES, 2), ids=lambda each: str(each)[:20])
 def test_what_is_left_is_what_a_report_of_those_exchanges_shows(
     tab: Any, asking: Asking, capture: Path, name: str, value: str, filters: dict[str, Any]
 ) -> None:

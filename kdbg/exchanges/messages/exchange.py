@@ -21,6 +21,7 @@ from ...protocol.wire.readings.runtime import Odd
 from .message import UNTIMED, Context, ErrorFound, Message, errors_in, facts_of, facts_of_both, front_of, read
 from .mistakes import OF_SEARCHES, Searches, anomalies_of
 from .peers import Peers
+from .proof import proves
 
 if TYPE_CHECKING:
     from .capture_points import CapturePoints, LogLine, Timing
@@ -250,7 +251,13 @@ class CapturedMessage:
             return ()
         if shallow and self.facts() is not None:
             return self.noted
-        told = self.known_findings
+        told, message = self.known_findings, self._message
+        unread = told is None and not shallow and (message is None or (message.shallow and not message.findings))
+        if unread and self.api is not None and not (self.missing or self.excess or self.rejected):
+            topics = self.known.topics if self.known is not None else ALWAYS
+            if proves(self.api, self.version, self.direction, self.data, topics):
+                self.sound = True
+                return ()
         if told is None or shallow:
             message = self.message(shallow=shallow)
             told = message.findings if message is not None else ()

@@ -154,7 +154,7 @@ def redact(half: CapturedMessage, made: Substitutes, effort: Effort) -> Redacted
         kept = min(CORRELATION_ID, len(half.data))
         made.replaced.add(half.data[kept:], Replaced.OTHER)
         return Redacted(half.data[:kept] + blank(len(half.data) - kept), 0)
-    return _redacted_at_once(half, made) or redacted_by_fields(half, half.api, made, effort)
+    return redacted_at_once(half, made) or redacted_by_fields(half, half.api, made, effort)
 
 
 def redacted_by_fields(half: CapturedMessage, api: Api, made: Substitutes, effort: Effort) -> Redacted:
@@ -165,14 +165,14 @@ def redacted_by_fields(half: CapturedMessage, api: Api, made: Substitutes, effor
     return MessageEdits(inspection, found, made, effort).folded()
 
 
-def _redacted_at_once(half: CapturedMessage, made: Substitutes) -> Redacted | None:
+def redacted_at_once(half: CapturedMessage, made: Substitutes) -> Redacted | None:
     """Return what `redact` does for a clean message; None for one that must be read field by field."""
     find = finder(half.api, half.version, half.direction) if half.api is not None else None
     if find is None or half.missing or half.excess or half.rejected or len(half.data) > MEMORY.heavy:
         return None
     found = Places([], [])
     try:
-        find(half.data, found, half.context.topics)
+        find(half.data, half.context.topics, found)
     except UNREADABLE:
         return None
     new = bytearray(half.data)

@@ -98,12 +98,12 @@ class Redaction:
         for exchange in engine.run(capture.blocks()):
             engine.names_then.at(exchange.names)
             self.exchanges += 1
-            self.findings.update(finding.kind for finding in findings_of(exchange))
             for direction, half in self.ends.halves(exchange):
                 made = redact(half, self.made, self.effort)
                 self.messages += 1
                 self.lost += made.lost
                 expected.add(direction, half, made.data)
+            self.findings.update(finding.kind for finding in findings_of(exchange))
         self.others = engine.other_connections
         self.encrypted = sum(finding.kind is Kind.NOT_DECRYPTED for _, finding in engine.findings)
         self.findings.update(finding.kind for _, finding in engine.findings)

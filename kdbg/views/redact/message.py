@@ -23,6 +23,7 @@ from ...protocol.wire import Api
 from ...protocol.wire.nodes import RemainingBytes, Sized
 from ...protocol.wire.readings.codegen import UNREADABLE
 from ...protocol.wire.readings.inspection import Inspection, Span
+from ...protocol.wire.readings.outline import ALWAYS
 from ...protocol.wire.records import RecordsNode
 from ...protocol.wire.records.sets import CODEC_MASK, crc32, crc32c
 from .fields import PLAIN, content_of, substitute
@@ -172,10 +173,10 @@ def redacted_at_once(half: CapturedMessage, made: Substitutes) -> Redacted | Non
         return None
     found = Places([], [])
     try:
-        find(half.data, half.context.topics, found)
+        find(half.data, half.known.topics if half.known is not None else ALWAYS, found)
     except UNREADABLE:
         return None
-    new = bytearray(half.data)
+    half.sound, new = True, bytearray(half.data)
     for start, end, content in found.texts:
         old = half.data[start:end]
         new[start:end], kind = substitute(content, old, made)

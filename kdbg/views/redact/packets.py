@@ -49,6 +49,8 @@ WORD = re.compile(rb"[ -~]{8}")
 """What timestamps and SACK blocks hardly ever are."""
 UDP_HEADER, TCP_CHECKSUM, UDP_CHECKSUM, IP_CHECKSUM = 8, 16, 6, 10
 UNCHECKED = b"\0\0"
+PLAIN, NO_OPTIONS, TIMESTAMPS = 0x45, 0x50, b"\x80\1\1\x08\x0a"
+"""How most IP headers begin; TCP's data offset, with the options that most segments have."""
 
 
 class Network(NamedTuple):
@@ -257,11 +259,28 @@ def read_network(data: bytes, start: int) -> Network | None:
     return None
 
 
+def plain_segment(link: int, data: bytes) -> int | None:
+    """Return where TCP begins behind a plain IPv4 header, with no options but timestamps; None in any other packet."""
+    start, kind = LINKS.get(link, len(data)), KINDS.get(link)
+    tcp = start + 20
+    if len(data) < tcp + 20 or data[start] != PLAIN or data[start + 9] != TCP:
+        return None
+    is_plain = data[tcp + 12] == NO_OPTIONS or data[tcp + 12 : tcp + 13] + data[tcp + 20 : tcp + 24] == TIMESTAMPS
+    return tcp if is_plain and (kind is None or data[kind : kind + 2] == IPV4) else None
+
+
 def rewritten(link: int, data: bytes, packet: Packet | None, payload: bytes, made: Substitutes) -> bytes:
     """Return the packet's bytes with another payload in its TCP segment, which has as many bytes.
 
     `packet` is what was found in it: None for what is no TCP, of which only headers stay.
     """
+    if packet is not None and not made.addresses and (tcp := plain_segment(link, data)) is not None:
+        new, network, body = bytearray(data), read_network(data, tcp - 20), _behind_header(data, tcp)
+        whole = network is not None and network.carries == TCP and network.stop == body + len(payload) == len(data)
+        if network is not None and whole and WORD.search(data, tcp + 20, body) is None:  # all of the headers stay
+            new[body:] = payload
+            _prove(new, data, network, tcp)
+            return bytes(new)
     layers = Layers(link, data)
     new, networks, body, tcp = layers.kept, layers.networks, layers.body, layers.segment
     segment = None if packet is None else _segment_at(data, packet)

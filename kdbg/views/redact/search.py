@@ -12,11 +12,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from ...budget import MEMORY
-from ...capture.links import IPV4, TCP
 from ...capture.packet import Packet
 from ...errors import WireError
 from ...protocol.wire.records.compression import decompress
-from .packets import KINDS, LINKS, NUMBERS, Layers, options_in
+from .packets import NUMBERS, Layers, options_in, plain_segment
 from .substitutes import FEWEST, SHORT, WINDOW, Replaced, ReplacedValues, addresses, pieces, words
 
 BLANK, SPACE = b"xxxx", b"\0\0\0\0"
@@ -30,8 +29,6 @@ MESSAGE = re.compile(rb"(?s)\0(?=\0......(\0...)....([\0\x01])[\x01-\x03\x09-\x0
 """The beginnings of a batch and of a message that may be compressed: offset, length, magic, attributes."""
 CODEC, BATCH_HEADER = 7, 61
 DEEPEST = 2
-PLAIN, NO_OPTIONS, TIMESTAMPS = 0x45, 0x50, b"\x80\1\1\x08\x0a"
-"""How most IP headers begin; TCP's data offset, with the options that most segments have."""
 _STANDARD = bytes.maketrans(b"-_", b"+/")
 
 
@@ -75,12 +72,8 @@ class LeakSearch:
         """Search a packet for addresses, byte by byte, with zeros for numbers in headers and for what TCP carries."""
         if not self._addresses:
             return None
-        start, kind = LINKS.get(link, 0), KINDS.get(link)
-        is_plain = packet is not None and (kind is None or data[kind : kind + 2] == IPV4)
-        if is_plain and len(data) >= start + 40 and data[start] == PLAIN and data[start + 9] == TCP:
-            tcp = start + 20
-            if data[tcp + 12] == NO_OPTIONS or data[tcp + 12 : tcp + 13] + data[tcp + 20 : tcp + 24] == TIMESTAMPS:
-                return self._heads(data[:start] + data[start + 12 : tcp])
+        if packet is not None and (tcp := plain_segment(link, data)) is not None:
+            return self._heads(data[: tcp - 20] + data[tcp - 8 : tcp])
         layers, left = Layers(link, data), bytearray(data)
         for network in layers.networks:
             left[network.start : network.addresses[0]] = bytes(network.addresses[0] - network.start)

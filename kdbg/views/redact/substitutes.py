@@ -133,24 +133,26 @@ class ReplacedValues:
         self.windows: dict[int, Replaced] = {}
         self.name = lru_cache(1 << 14)(partial(self._add, kind=Replaced.NAME))
         self.keep = lru_cache(1 << 14)(self._keep)
+        self._add_once = lru_cache(1 << 14)(self._add)  # what is produced is fetched soon
 
     def add(self, data: bytes, kind: Replaced) -> None:
         """Take bytes that are replaced."""
         if kind is Replaced.NAME:
             self.name(data)
         elif len(data) >= SHORT and self._many.takes(data[:PART]):
-            self._add(data if len(data) <= 2 * PART else data[:PART] + b" " + data[-PART:], kind)
+            self._add_once(data if len(data) <= 2 * PART else data[:PART] + b" " + data[-PART:], kind)
 
     def _add(self, data: bytes, kind: Replaced) -> None:
         least, lower = LEAST[kind], data.lower()
         sample = self._few if least == FEWEST else self._many
         found = [piece for piece in pieces(lower) if len(piece) >= least and len(set(piece)) > 2]
-        if kind is not Replaced.OTHER and len(lower) >= least and words(lower) == [lower] and len(set(lower)) > 2:
+        whole = words(lower) if kind is not Replaced.OTHER else []
+        if len(lower) >= least and whole == [lower] and len(set(lower)) > 2:
             found.append(lower)
         for text in found:
             sample.add(text, kind)
             sample.add(text[::-1], kind)
-        for word in words(lower) if kind is not Replaced.OTHER else ():
+        for word in whole:
             for packed in addresses(word):
                 self.packed.setdefault(packed, Replaced.ADDRESS if len(packed) != 6 else Replaced.HARDWARE)
         if kind is Replaced.SECRET and len(data) >= 2 * WINDOW and not found:

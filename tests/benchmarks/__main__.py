@@ -9,6 +9,7 @@ clients     what an exchange costs with each codec, in the newest versions, with
 robustness  what trouble costs; 100,000 connections
 decoders    messages by other libraries for Python
 filters     what `--where` and plain filters cost beside none
+commands    what an exchange costs in each command that reads captures
 starts      commands that do next to nothing
 proxy       `kdbg proxy` between librdkafka's producer and a broker, beside none
 jobs        `--jobs 2` of decode and report, beside one process
@@ -72,6 +73,11 @@ class Bench:
 
         return report(self.paths["small"], self.rounds)
 
+    def commands(self) -> list[Table]:
+        from .commands import report
+
+        return report(self.paths["small"], self.rounds)
+
     def starts(self) -> list[Table]:
         from .starts import report
 
@@ -100,8 +106,8 @@ class Bench:
 
 PARTS: dict[str, Callable[[Bench], list[Table]]] = {
     "views": Bench.views, "clients": Bench.clients, "robustness": Bench.robustness, "decoders": Bench.decoders,
-    "filters": Bench.filters, "starts": Bench.starts, "jobs": Bench.jobs, "proxy": Bench.proxy, "stages": Bench.stages,
-    "pipeline": Bench.pipeline,
+    "filters": Bench.filters, "commands": Bench.commands, "starts": Bench.starts, "jobs": Bench.jobs,
+    "proxy": Bench.proxy, "stages": Bench.stages, "pipeline": Bench.pipeline,
 }  # fmt: skip
 
 

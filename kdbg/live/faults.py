@@ -21,7 +21,8 @@ from ..exchanges.engine.names import Learner, tells_names
 from ..exchanges.engine.requests import read_header
 from ..exchanges.filters.filter_set import Filters
 from ..exchanges.filters.table import FILTERS
-from ..exchanges.messages.exchange import CapturedMessage, Exchange, Known
+from ..exchanges.messages.exchange import CapturedMessage, Exchange
+from ..exchanges.messages.known import Known
 from ..exchanges.messages.peers import Peers
 from ..library import encode
 from ..protocol.wire import Api

@@ -21,7 +21,8 @@ from uuid import UUID
 from ..errors import BuildError, GrammarError, InputError, WireError
 from ..exchanges.engine.names import Learner
 from ..exchanges.filters.filter_set import Filters
-from ..exchanges.messages.exchange import CapturedMessage, Exchange, Known
+from ..exchanges.messages.exchange import CapturedMessage, Exchange
+from ..exchanges.messages.known import Known
 from ..exchanges.messages.peers import Peers
 from ..protocol.wire.language import Direction
 from .actions import Turn, put

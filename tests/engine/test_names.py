@@ -9,7 +9,8 @@ import pytest
 
 import kdbg
 from kdbg.exchanges.engine.names import SEARCHED, Learner
-from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange, Known
+from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
+from kdbg.exchanges.messages.known import Known
 from kdbg.exchanges.messages.peers import Peers
 from kdbg.protocol import grammars
 

@@ -18,9 +18,12 @@ from kdbg.exchanges.messages.exchange import CapturedMessage
 from kdbg.exchanges.messages.message import read, read_slowly
 from kdbg.exchanges.messages.payloads import open_payloads
 from kdbg.exchanges.messages.proof import prover
+from kdbg.payloads.records.record import CapturedRecord, Origin, record_sets
+from kdbg.payloads.records.source import Answer, FoundSet, answers_reader, records_reader
+from kdbg.payloads.records.sources import Records
 from kdbg.protocol.wire.nodes import UnreadStruct
 from kdbg.protocol.wire.readings.compiled import UNREADABLE
-from kdbg.protocol.wire.readings.outline import ALWAYS, outline
+from kdbg.protocol.wire.readings.outline import ALWAYS, outline, parts
 from kdbg.protocol.wire.readings.outline_codegen import facts_reader
 from kdbg.protocol.wire.readings.runtime import Unreadable
 from kdbg.views.redact.fill import Effort
@@ -179,6 +182,59 @@ def plain_redaction(subject: Spoken) -> Read:
     )
 
 
+def fast_records(subject: Spoken) -> Read | None:
+    if not record_sets(subject.grammar):
+        return lambda data: []
+    read_records = records_reader(subject.api, subject.version, subject.direction)
+
+    def records(data: bytes) -> list[CapturedRecord]:
+        found: list[FoundSet] = []
+        assert read_records is not None
+        read_records(data, ALWAYS, found)
+        return [*Records(ALWAYS).made(found, None, FETCHED)]
+
+    return records if read_records is not None else None
+
+
+def plain_records(subject: Spoken) -> Read:
+    def records(data: bytes) -> list[CapturedRecord]:
+        if not record_sets(subject.grammar):
+            return []
+        message = open_payloads(read(subject.api, subject.version, subject.direction, data), data)
+        assert not message.findings
+        made = Records(ALWAYS)
+        return [one for part in parts(message.grammar)(message.body) for one in made.read(message, part, FETCHED)]
+
+    return records
+
+
+def fast_answers(subject: Spoken) -> Read | None:
+    if (subject.api.name, subject.direction) != ("Produce", "response"):
+        return lambda data: []
+    read_answers = answers_reader(subject.api, subject.version)
+
+    def answers(data: bytes) -> list[Answer]:
+        found: list[Answer] = []
+        assert read_answers is not None
+        read_answers(data, ALWAYS, found)
+        return found
+
+    return answers if read_answers is not None else None
+
+
+def plain_answers(subject: Spoken) -> Read:
+    def answers(data: bytes) -> list[Answer]:
+        if (subject.api.name, subject.direction) != ("Produce", "response"):
+            return []
+        message = read(subject.api, subject.version, subject.direction, data)
+        assert not message.findings
+        found = [(part.topic, part.partition, part.value) for part in parts(message.grammar)(message.body)]
+        return [(topic, at, value["base_offset"], value["error_code"]) for topic, at, value in found]
+
+    return answers
+
+
+FETCHED = Origin("fetched")
 LOOK = Look()
 RECORDS, VALUES = WantedRows(records=True), WantedRows(records=True, values=True)
 READINGS = {
@@ -191,6 +247,8 @@ READINGS = {
     "tables with values": Pair(fast_tables(VALUES), plain_tables(VALUES), 0.2),
     "proof": Pair(fast_proof, plain_proof, 0.25),
     "redaction": Pair(fast_redaction, plain_redaction, 0.3),
+    "records": Pair(fast_records, plain_records, 0.2),
+    "answers": Pair(fast_answers, plain_answers, 0.01),
 }
 SPOKEN = [subject for subject in MESSAGES if not isinstance(subject.grammar, UnreadStruct)]
 BY_API = {name: [*subjects] for name, subjects in groupby(SPOKEN, lambda subject: subject.api.name)}

@@ -15,7 +15,8 @@ import pytest
 
 import kdbg
 from kdbg.exchanges.messages import mistakes
-from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange, Known
+from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
+from kdbg.exchanges.messages.known import Known
 from kdbg.exchanges.messages.mistakes import Searches
 from kdbg.exchanges.messages.peers import Peers
 from kdbg.protocol import grammars

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import kdbg
-from kdbg.exchanges.messages.exchange import Known
+from kdbg.exchanges.messages.known import Known
 from kdbg.live.mocking.recording import FetchLog
 from kdbg.live.mocking.rejections import (
     LARGEST,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import kdbg
-from kdbg.exchanges.messages.exchange import Known
+from kdbg.exchanges.messages.known import Known
 from kdbg.live.embedded import RunningMock
 from kdbg.live.mocking.answers import Answers
 from kdbg.live.mocking.rejections import header_of, read_request, rejections, text_beside

@@ -11,7 +11,8 @@ from uuid import UUID
 import pytest
 
 import kdbg
-from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange, Known
+from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
+from kdbg.exchanges.messages.known import Known
 from kdbg.protocol import grammars
 from kdbg.protocol.grammars.payloads import TOPICS
 from kdbg.protocol.wire.language import Api, Direction

@@ -16,7 +16,8 @@ from ...protocol.wire.readings.outline import NamesThen
 from ...streams.tcp.connection import Connection
 from ...streams.tcp.stream import NOBODY, Receiver
 from ...streams.tcp.table import ConnectionTable
-from ..messages.exchange import Exchange, Known
+from ..messages.exchange import Exchange
+from ..messages.known import Known
 from ..messages.peers import Decrypted, Peers
 from .classifier import Classifier
 from .direction import HOLD, NO_FRAME, Depth

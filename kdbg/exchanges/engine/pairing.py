@@ -22,7 +22,8 @@ from ...protocol.findings.faults import ValueFact
 from ...protocol.grammars import find
 from ...protocol.grammars.sasl import api as SASL_TOKEN
 from ..messages import handshake
-from ..messages.exchange import CapturedMessage, Exchange, Known
+from ..messages.exchange import CapturedMessage, Exchange
+from ..messages.known import Known
 from ..messages.message import carries_secrets
 from ..messages.peers import Peers
 from ..messages.rejection import note_rejection

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
-from uuid import UUID
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ...budget import MEMORY
 from ...protocol.findings import Finding, Kind
@@ -18,10 +17,11 @@ from ...protocol.wire.language.payload import Around
 from ...protocol.wire.readings.compiled import UNREADABLE
 from ...protocol.wire.readings.outline import ALWAYS, Outline, names_by_then, outline
 from ...protocol.wire.readings.runtime import Odd
+from .known import Known
 from .message import UNTIMED, Context, ErrorFound, Message, errors_in, facts_of, facts_of_both, front_of, read
-from .mistakes import OF_SEARCHES, Searches, anomalies_of
+from .mistakes import OF_SEARCHES, anomalies_of
 from .peers import Peers
-from .proof import proves
+from .proof import prover
 
 if TYPE_CHECKING:
     from .capture_points import CapturePoints, LogLine, Timing
@@ -30,28 +30,6 @@ MANY = 1 << 62
 """More names than there can be."""
 LARGE: Final = 1 << 20
 """Bytes of memory from which on it is seen to that a message is not remembered for long."""
-
-
-class Known(NamedTuple):
-    """What messages have told that helps to read later ones.
-
-    `topics`: the names of topic ids, in the whole capture; `facts`: by their names, what a connection has told of
-    itself, such as the `mechanism` of its SASL tokens and the client's `software`. `searches` has those for
-    mistakes, within bounds.
-    """
-
-    topics: dict[UUID, str]
-    facts: dict[str, Any]
-    searches: Searches
-
-    @classmethod
-    def nothing(cls, topics: dict[UUID, str] | None = None) -> Known:
-        """Return what is known before the first message: `topics`, or those that are known always."""
-        return cls(ALWAYS.copy() if topics is None else topics, {}, Searches())
-
-    def and_more(self, name: str, fact: object) -> Known:
-        """Return the same with a fact that the connection has told."""
-        return self._replace(facts={**self.facts, name: fact})
 
 
 REMEMBERED: Final = dict["CapturedMessage", int]()
@@ -217,6 +195,18 @@ class CapturedMessage:
         except UNREADABLE:
             return self.fields(names)
 
+    def read_by(self, read: Callable[..., None] | None, *found: Any) -> bool:
+        """Have it read by a generated reading as in proof.py; return whether that could read it: it is sound then."""
+        if read is None or self.missing or self.excess or self.rejected or len(self.data) > MEMORY.heavy:
+            return False
+        MEMORY.begin()
+        try:
+            read(self.data, self.known.topics if self.known is not None else ALWAYS, *found)
+        except UNREADABLE:
+            return False
+        self.sound = True
+        return True
+
     @property
     def context(self) -> Context:
         """What its payloads may be told by, beside the message itself."""
@@ -253,11 +243,8 @@ class CapturedMessage:
             return self.noted
         told, message = self.known_findings, self._message
         unread = told is None and not shallow and (message is None or (message.shallow and not message.findings))
-        if unread and self.api is not None and not (self.missing or self.excess or self.rejected):
-            topics = self.known.topics if self.known is not None else ALWAYS
-            if proves(self.api, self.version, self.direction, self.data, topics):
-                self.sound = True
-                return ()
+        if unread and self.api is not None and self.read_by(prover(self.api, self.version, self.direction)):
+            return ()
         if told is None or shallow:
             message = self.message(shallow=shallow)
             told = message.findings if message is not None else ()

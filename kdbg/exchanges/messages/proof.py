@@ -11,32 +11,18 @@ from functools import cache
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from ...budget import MEMORY
 from ...protocol.grammars.payloads import SPECIAL
 from ...protocol.wire import Api
 from ...protocol.wire.language import Direction
-from ...protocol.wire.nodes import Field, Node, RemainingBytes, Sized, UuidNode, contains
+from ...protocol.wire.nodes import Field, Node, RemainingBytes, Sized, contains
 from ...protocol.wire.readings.batches import Batches
-from ...protocol.wire.readings.codegen import UNREADABLE, CodeGenerator, Unsuited
+from ...protocol.wire.readings.codegen import CodeGenerator, Unsuited
 from ...protocol.wire.records import RecordsNode
 from ...protocol.wire.records.sets import CONTROL
 from .message import NO_HEADER, grammar_of, header_grammar
 
 Names: TypeAlias = Mapping[UUID, str]
 TOPIC = ("topic", "topic_id")
-
-
-def proves(api: Api, version: int, direction: Direction, data: bytes, names: Names) -> bool:
-    """Return whether a message is known to have nothing odd, given the names of topic ids."""
-    prove = prover(api, version, direction)
-    if prove is None or len(data) > MEMORY.heavy:
-        return False
-    MEMORY.begin()
-    try:
-        prove(data, names)
-    except UNREADABLE:
-        return False
-    return True
 
 
 @cache
@@ -61,7 +47,7 @@ class Proof(CodeGenerator):
         header = NO_HEADER if api.headerless else header_grammar(api, version, direction)
         body = grammar_of(api, version, direction)
         self.names["SPECIAL"] = SPECIAL
-        self.has_records = contains(body, lambda node: isinstance(node, RecordsNode))
+        self.has_records |= contains(body, lambda node: isinstance(node, RecordsNode))
         try:
             self.read(header, 1)
             self.read(body, 1)
@@ -78,9 +64,7 @@ class Proof(CodeGenerator):
             return super().leaf(node, depth)
         value = self.value(node, depth)
         self.flush(depth)
-        if isinstance(node, UuidNode):
-            value = f"names.get({value}, {value})"
-        self.line(depth, f"if (topic := {value}) is None or topic == '' or topic in SPECIAL: raise Unreadable")
+        self.line(depth, f"if not (topic := {value}) or names.get(topic, topic) in SPECIAL: raise Unreadable")
         return value
 
     def sized(self, node: Sized, depth: int, *, keep: bool) -> str:

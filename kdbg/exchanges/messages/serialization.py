@@ -22,7 +22,8 @@ from ...protocol.grammars import find
 from ...protocol.grammars.sasl import api as SASL_TOKEN
 from ...protocol.wire import Api
 from ...protocol.wire.language import Direction
-from .exchange import CapturedMessage, Exchange, Known
+from .exchange import CapturedMessage, Exchange
+from .known import Known
 from .message import opaque_api
 from .mistakes import Searches
 from .peers import Decrypted, Peers, Process, Via

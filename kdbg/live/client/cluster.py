@@ -14,8 +14,9 @@ from uuid import UUID
 
 from ...errors import CannotConnect, ClientError, Closed, NoTopicId, NotServed, TimedOut, WrongAnswer
 from ...exchanges.engine.names import Learner
-from ...exchanges.messages.exchange import Exchange, Known
+from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.guide_names import guide_names
+from ...exchanges.messages.known import Known
 from ...protocol import grammars
 from ...protocol.grammars.errors import describe
 from ...protocol.wire import Api

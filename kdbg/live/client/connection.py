@@ -19,7 +19,8 @@ from ...errors import ClientError, Closed, WrongAnswer
 from ...exchanges.engine.in_flight import InFlight
 from ...exchanges.engine.pairing import Pairing
 from ...exchanges.engine.requests import RequestHeader
-from ...exchanges.messages.exchange import CapturedMessage, Exchange, Known
+from ...exchanges.messages.exchange import CapturedMessage, Exchange
+from ...exchanges.messages.known import Known
 from ...exchanges.messages.message import header_grammar
 from ...exchanges.messages.peers import Peers
 from ...protocol.findings import Kind

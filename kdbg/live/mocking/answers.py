@@ -14,7 +14,8 @@ from typing import Any, Final, NamedTuple
 from ...analysis.compare.messages import inside, nodes
 from ...errors import BuildError, GrammarError, InputError, WireError
 from ...exchanges.engine.requests import RequestHeader
-from ...exchanges.messages.exchange import CapturedMessage, Known
+from ...exchanges.messages.exchange import CapturedMessage
+from ...exchanges.messages.known import Known
 from ...exchanges.messages.message import Message, header_grammar
 from ...exchanges.messages.reshape import Reshaper
 from ...exchanges.mistakes.connection import find_frame_mistake

@@ -15,7 +15,8 @@ from enum import Enum
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ...exchanges.engine.requests import RequestHeader, read_header
-from ...exchanges.messages.exchange import CapturedMessage, Known
+from ...exchanges.messages.exchange import CapturedMessage
+from ...exchanges.messages.known import Known
 from ...exchanges.messages.message import Message
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.amounts import count

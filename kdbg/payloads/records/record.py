@@ -92,6 +92,13 @@ def as_id(topic: Any) -> UUID | None:
     return topic if isinstance(topic, UUID) and topic.int else None
 
 
+def topic_of(topic: Any, topics: Topics) -> tuple[UUID | None, str | None]:
+    """Return the id and the name of a topic, which is named by one of them."""
+    topic_id = as_id(topic)
+    said = topic if isinstance(topic, str) else ""
+    return topic_id, topics.get(topic_id) if topic_id is not None else said or None
+
+
 SEQUENCES = 0x7FFFFFFF
 """Sequence numbers wrap to 0 after it (KIP-98)."""
 
@@ -120,9 +127,7 @@ def records_in(
     The topic is a name or an id. `wrong` are the paths of entries whose checksum does not match, `path` is that of the
     set.
     """
-    topic_id = as_id(topic)
-    said = topic if isinstance(topic, str) else ""
-    name = shown.topics.get(topic_id) if topic_id is not None else said or None
+    topic_id, name = topic_of(topic, shown.topics)
     for i, entry in enumerate(entries):
         if "magic" not in entry:
             continue

@@ -18,7 +18,19 @@ from ...protocol.wire.readings.outline import PartitionContext, Topics, parts
 from ..segments import File
 from ..values.chosen import unasked
 from ..values.value import Part, ReadValue, ValueContext
-from .record import CapturedRecord, Event, Origin, Outcome, Shown, TransactionEnd, as_id, record_sets, records_in
+from .record import (
+    CapturedRecord,
+    Event,
+    Origin,
+    Outcome,
+    Shown,
+    TransactionEnd,
+    as_id,
+    record_sets,
+    records_in,
+    topic_of,
+)
+from .source import Answer, FoundSet, answers_reader, records_reader
 
 if TYPE_CHECKING:
     from ..values.chosen import ReadBytes
@@ -92,12 +104,15 @@ class Records:
         if api.name == ENDS:
             yield from self._end(exchange)
         for direction in carriers(api, exchange.version):
-            half = exchange.request if direction == "request" else exchange.response
-            message = self._readable(half)
-            if half is not None and message is not None:
-                produced = direction == "request"
-                origin = Origin("produced" if produced else "fetched", exchange.client_id, exchange.number,
-                                exchange.peers.number, half.first_time)  # fmt: skip
+            half, produced = (exchange.response, False) if direction == "response" else (exchange.request, True)
+            if half is None:
+                continue
+            origin = Origin("produced" if produced else "fetched", exchange.client_id, exchange.number,
+                            exchange.peers.number, half.first_time)  # fmt: skip
+            found: list[FoundSet] = []
+            if half.read_by(records_reader(api, exchange.version, direction), found):
+                yield from self.made(found, self._answers(exchange) if produced else None, origin)
+            elif (message := self._readable(half)) is not None:
                 yield from self._produced(message, exchange, origin) if produced else self._fetched(message, origin)
 
     def _readable(self, half: CapturedMessage | None) -> Message | None:
@@ -107,19 +122,43 @@ class Records:
 
     def _produced(self, message: Message, exchange: Exchange, origin: Origin) -> Iterator[CapturedRecord]:
         """Yield what a producer sent; offsets count from the one that the broker answered for the first record."""
-        answer = self._readable(exchange.response)
-        answers = {(part.topic, part.partition): part.value for part in parts(answer.grammar)(answer.body)} \
-            if answer is not None else {}  # fmt: skip
+        answers = self._answers(exchange)
         for part in parts(message.grammar)(message.body):
-            said = answers.get((part.topic, part.partition), {})
-            base = said.get("base_offset", -1)
-            for count, record in enumerate(self._records(message, part, origin)):
-                yield record._replace(offset=base + count if base >= 0 else None, error=said.get("error_code"))
+            base, error = answers.get((part.topic, part.partition), (-1, None))
+            for count, record in enumerate(self.read(message, part, origin)):
+                yield record._replace(offset=base + count if base >= 0 else None, error=error)
+
+    def _answers(self, exchange: Exchange) -> dict[tuple[Any, Any], tuple[int, int | None]]:
+        """Return base offset and error that the broker answered for each topic and partition."""
+        response, found = exchange.response, list[Answer]()
+        reader = answers_reader(exchange.api, exchange.version) if exchange.api is not None else None
+        if response is not None and response.read_by(reader, found):
+            return {(topic, partition): (base, error) for topic, partition, base, error in found}
+        answer = self._readable(response)
+        told = parts(answer.grammar)(answer.body) if answer is not None else []
+        return {
+            (part.topic, part.partition): (part.value.get("base_offset", -1), part.value.get("error_code"))
+            for part in told
+        }
+
+    def made(
+        self, found: list[FoundSet], answers: dict[tuple[Any, Any], tuple[int, int | None]] | None, origin: Origin
+    ) -> Iterator[CapturedRecord]:
+        """Yield records that were found without values; with `answers` offsets count from those."""
+        for topic, partition, records in found:
+            topic_id, name = topic_of(topic, self.shown.topics)
+            base, error = (-1, None) if answers is None else answers.get((topic, partition), (-1, None))
+            for count, ((codec, producer), offset, time, key, value, headers, sequence) in enumerate(records):
+                at = offset if answers is None else base + count if base >= 0 else None
+                yield CapturedRecord(
+                    origin, name, topic_id, partition, at, time, key, value, headers, codec, producer, sequence,
+                    error=error,
+                )  # fmt: skip
 
     def _fetched(self, message: Message, origin: Origin) -> Iterator[CapturedRecord]:
         """Yield what was fetched; markers after a record in the same answer tell of its transaction."""
         for part in parts(message.grammar)(message.body):
-            found = list(self._records(message, part, origin))
+            found = list(self.read(message, part, origin))
             if not any(record.producer is not None and record.producer.transactional for record in found):
                 yield from found
                 continue
@@ -131,7 +170,7 @@ class Records:
             for record in found:
                 yield record._replace(outcome=self.markers.outcome(record, aborted, stable))
 
-    def _records(self, message: Message, part: PartitionContext, origin: Origin) -> Iterator[CapturedRecord]:
+    def read(self, message: Message, part: PartitionContext, origin: Origin) -> Iterator[CapturedRecord]:
         """Yield the records of one partition in a message, with the offsets that stand in them."""
         wrong = frozenset(finding.path for finding in message.findings if finding.kind is Kind.CRC_MISMATCH)
         for name in record_sets(message.grammar) & part.value.keys():

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
-from ...budget import MEMORY
 from ...exchanges.messages.exchange import CapturedMessage
 from ...exchanges.messages.message import carries_secrets, explain
 from ...exchanges.messages.payloads import open_inspection
@@ -21,9 +20,7 @@ from ...protocol.findings import Kind
 from ...protocol.findings.quirks import is_spare
 from ...protocol.wire import Api
 from ...protocol.wire.nodes import RemainingBytes, Sized
-from ...protocol.wire.readings.codegen import UNREADABLE
 from ...protocol.wire.readings.inspection import Inspection, Span
-from ...protocol.wire.readings.outline import ALWAYS
 from ...protocol.wire.records import RecordsNode
 from ...protocol.wire.records.sets import CODEC_MASK, crc32, crc32c
 from .fields import PLAIN, content_of, substitute
@@ -168,15 +165,10 @@ def redacted_by_fields(half: CapturedMessage, api: Api, made: Substitutes, effor
 
 def redacted_at_once(half: CapturedMessage, made: Substitutes) -> Redacted | None:
     """Return what `redact` does for a clean message; None for one that must be read field by field."""
-    find = finder(half.api, half.version, half.direction) if half.api is not None else None
-    if find is None or half.missing or half.excess or half.rejected or len(half.data) > MEMORY.heavy:
-        return None
     found = Places([], [])
-    try:
-        find(half.data, half.known.topics if half.known is not None else ALWAYS, found)
-    except UNREADABLE:
+    if half.api is None or not half.read_by(finder(half.api, half.version, half.direction), found):
         return None
-    half.sound, new = True, bytearray(half.data)
+    new = bytearray(half.data)
     for start, end, content in found.texts:
         old = half.data[start:end]
         new[start:end], kind = substitute(content, old, made)

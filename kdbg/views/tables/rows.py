@@ -13,7 +13,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from ...exchanges.messages.exchange import CapturedMessage, Exchange, Known
+from ...exchanges.messages.exchange import CapturedMessage, Exchange
+from ...exchanges.messages.known import Known
 from ...exchanges.messages.message import Message, errors_in
 from ...exchanges.messages.peers import Peers, endpoint
 from ...exchanges.messages.requested_wait import WAITS, beyond_wait

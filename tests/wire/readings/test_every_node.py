@@ -17,7 +17,8 @@ from uuid import UUID
 import orjson
 
 from kdbg.exchanges.filters.filter_set import Filters
-from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange, Known
+from kdbg.exchanges.messages.exchange import CapturedMessage, Exchange
+from kdbg.exchanges.messages.known import Known
 from kdbg.exchanges.messages.message import NO_HEADER, explain
 from kdbg.exchanges.messages.payloads import plan
 from kdbg.exchanges.messages.peers import Peers

@@ -27,4 +27,6 @@ def each_field(api: kdbg.Api, version: int, direction: Direction) -> None:
         read = front_of(api, version, direction, (field.name,))
         assert read is not None
         assert read(data)[field.name] == body[field.name]
-    assert front_of(api, version, direction, ("nothing_of_that_name",)) is None
+    nothing = front_of(api, version, direction, ("nothing_of_that_name",))
+    assert nothing is not None
+    assert nothing(data) == {}

@@ -44,7 +44,7 @@ def records_reader(
 @cache
 def answers_reader(api: Api, version: int) -> Callable[[bytes, Names, list[Answer]], None] | None:
     """Return what finds what brokers answer for produced records; None where only values tell."""
-    return Answers().function(api, version, "response")
+    return AnswersProof().function(api, version, "response")
 
 
 class Partitions(Proof):
@@ -113,7 +113,7 @@ class SetOfRecords(Batches):
         self.line(depth, f"found.append(({found}))")
 
 
-class Answers(Partitions):
+class AnswersProof(Partitions):
     """Writes what finds the answers for partitions."""
 
     def array(self, node: WireArray, depth: int) -> str:

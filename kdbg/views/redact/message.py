@@ -26,7 +26,7 @@ from ...protocol.wire.records.sets import CODEC_MASK, crc32, crc32c
 from .fields import PLAIN, content_of, substitute
 from .fill import Effort, Plain, refill
 from .packets import TEXT
-from .source import Places, finder
+from .source import FoundTexts, finder
 from .substitutes import BLANK, Replaced, Substitutes, blank
 
 PREAMBLE = 17
@@ -165,7 +165,7 @@ def redacted_by_fields(half: CapturedMessage, api: Api, made: Substitutes, effor
 
 def redacted_at_once(half: CapturedMessage, made: Substitutes) -> Redacted | None:
     """Return what `redact` does for a clean message; None for one that must be read field by field."""
-    found = Places([], [])
+    found = FoundTexts([], [])
     if half.api is None or not half.read_by(finder(half.api, half.version, half.direction), found):
         return None
     new = bytearray(half.data)

@@ -23,7 +23,7 @@ Text: TypeAlias = tuple[int, int, Content]
 """Where the bytes of a field that is not empty begin and end, and what it holds."""
 
 
-class Places(NamedTuple):
+class FoundTexts(NamedTuple):
     """What is found in a message, in its order: texts; where the checksums of batches stand, and where these end."""
 
     texts: list[Text]
@@ -31,12 +31,12 @@ class Places(NamedTuple):
 
 
 @cache
-def finder(api: Api, version: int, direction: Direction) -> Callable[[bytes, Names, Places], None] | None:
+def finder(api: Api, version: int, direction: Direction) -> Callable[[bytes, Names, FoundTexts], None] | None:
     """Return what adds the places in a message; None where only values tell them."""
     return MessageTexts().function(api, version, direction)
 
 
-class Texts(CodeGenerator):
+class FieldTexts(CodeGenerator):
     """Writes what finds texts; `path` are the names of the fields around the one at hand."""
 
     path: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ class Texts(CodeGenerator):
         return value
 
 
-class MessageTexts(Texts, Proof):
+class MessageTexts(FieldTexts, Proof):
     """Writes what finds the texts of a message."""
 
     more = ("found",)
@@ -100,13 +100,13 @@ class MessageTexts(Texts, Proof):
         find = walk.define("find(data, pos, found)", "pos")
 
         def read(data: bytes, pos: int) -> tuple[list[Text], int]:
-            found = Places([], [])
+            found = FoundTexts([], [])
             return found.texts, find(data, pos, found)
 
         return read
 
 
-class RecordTexts(Texts, Batches):
+class RecordTexts(FieldTexts, Batches):
     """Writes what finds the texts of records, and their batches."""
 
     makes = False

@@ -259,7 +259,7 @@ every_api = pytest.mark.parametrize("api", BY_API)
 @every_api
 @every_reading
 def test_what_is_read_fast_is_what_is_read_plainly(api: str, reading: str) -> None:
-    for subject in by_day(BY_API[api][::-1], 2):
+    for subject in by_day(BY_API[api][::-1], 3):
         compare(READINGS[reading], subject, map(subject.whole, variants(subject)))
 
 

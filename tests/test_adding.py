@@ -229,6 +229,7 @@ def test_a_new_api_leaves_every_test_green(checkout: Checkout) -> None:
     checkout.tests(*EVERY_VERSION, "-k", "Beacon or every_api_in_every_version or registry_has")
 
 
+@pytest.mark.nightly
 def test_the_command_that_dates_versions_says_what_it_cannot_find_out(checkout: Checkout) -> None:
     add_version(checkout)
     before = {

@@ -76,6 +76,7 @@ def test_options_go_to_pytest_and_paths_to_their_room(ran: Run) -> None:
     assert [line for line in lines if line.startswith("==")] == ["== brokers"]
 
 
+@pytest.mark.nightly  # it runs rooms of tests
 def test_rooms_beside_each_other_are_counted_together(ran: Run) -> None:
     places = ["tests/brokers/test_every_version.py", "tests/spark/test_runs.py"]
     alone = [ran("--collect-only", "-qq", place) for place in places]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ..cases import by_day, for_each
+from ..cases import for_each
 from ..traffic import Talk, pcap
 from .calls import FORMATS, Outcome
 
@@ -56,7 +56,7 @@ def speech(text: str) -> Talk:
 
 @pytest.mark.parametrize("look", LOOK, ids=" ".join)
 @pytest.mark.parametrize("format", FORMATS)
-@for_each(("text", "shown"), by_day([*NASTY.values()], 2), ids=by_day([*NASTY], 2))
+@for_each(("text", "shown"), NASTY.values(), ids=NASTY)
 def test_every_view_shows_it_as_it_is_and_lets_nothing_act(
     cli: Cli, write: Write, text: str, shown: str, format: str, look: list[str]
 ) -> None:

@@ -126,7 +126,7 @@ def test_reproducers_leak_nothing(cli: Cli, tmp_path: Path, path: Path | None) -
     assert shown(cli, path, tmp_path) == []
 
 
-@pytest.mark.parametrize("name", LOGS)
+@pytest.mark.parametrize("name", by_day([*LOGS], 2))
 def test_a_log_of_kraft_elsewhere_leaks_nothing(cli: Cli, tmp_path: Path, name: str) -> None:
     folder = tmp_path / "orders-0"
     folder.mkdir()

@@ -25,7 +25,6 @@ from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.protocol.wire.readings import outline
 
-from ..cases import fewer_by_day
 from .playbook import Lost, Playbook, flow, request, response, told
 
 CAPTURES = Path(__file__).resolve().parents[3] / "shared" / "captures"
@@ -319,7 +318,7 @@ def harm(packets: list[Packet], rng: random.Random) -> list[Packet]:
     return out
 
 
-@settings(max_examples=fewer_by_day(40, 4))
+@settings(max_examples=40)
 @given(which=st.sampled_from(small_captures()), seed=st.integers(0, 2**32))
 def test_damaged_captures_never_raise(which: Path, seed: int) -> None:
     rng = random.Random(seed)

@@ -133,7 +133,7 @@ def test_in_every_capture(name: str) -> None:
     check(packets_in(name), 7)
 
 
-@settings(max_examples=fewer_by_day(30, 10), deadline=None)
+@settings(max_examples=fewer_by_day(30, 4), deadline=None)
 @given(st.sampled_from(NAMES), SEEDS)
 def test_in_damaged_captures(name: str, seed: int) -> None:
     rng = random.Random(seed)

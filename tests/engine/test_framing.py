@@ -259,7 +259,7 @@ def test_what_is_left_over_is_not_given_back_unless_a_frame_begins_in_it() -> No
 @for_each(
     "rubbish",
     by_day(
-        [bytes(4096), bytes(range(256)) * 16, (b"\0\0\1\0" * 16 + b"\xff" * 960) * 4, b"POST / HTTP/1.1\r\n" * 200], 4
+        [bytes(4096), bytes(range(256)) * 16, (b"\0\0\1\0" * 16 + b"\xff" * 960) * 4, b"POST / HTTP/1.1\r\n" * 200], 2
     ),
 )
 @for_each("forth", [True, False], ids=["requests", "responses"])

@@ -27,6 +27,7 @@ from kdbg.views.reading import process_keys
 from kdbg.views.reading.process_keys import check, lines_of, search
 
 from ..brokers.pool import needed
+from ..cases import by_day
 from . import lab
 
 if os.geteuid() or shutil.which("tcpdump") is None:
@@ -104,7 +105,7 @@ def logged(broker: lab.LabBroker) -> dict[str, set[int]]:
     return found
 
 
-@pytest.mark.parametrize("who", [*CLIENTS, "broker"])
+@pytest.mark.parametrize("who", by_day([*CLIENTS, "broker"], 2))
 def test_watch_shows_what_the_broker_logged_of_connections_that_were_open_before(running: Any, who: str) -> None:
     broker, clients = running
     rows, said = watched(broker.pid if who == "broker" else clients[who].pid)

@@ -25,7 +25,7 @@ CAPTURES = [
 ]
 
 
-@pytest.mark.parametrize("path", by_day(CAPTURES, 6), ids=lambda path: f"{path.parent.name}/{path.name}")
+@pytest.mark.parametrize("path", by_day(CAPTURES, 3), ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_every_error_and_finding_of_the_json_is_on_the_screen_and_in_the_summary(path: Path) -> None:
     topics: dict[UUID, str] = {}
     tree = view("tree").exchange(Look(width=80, full=False, compact=True), topics)

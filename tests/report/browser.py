@@ -9,9 +9,13 @@ from typing import Any
 
 import pytest
 
+from ..cases import by_day
+
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 DESKTOP, PHONE = (1400, 900), (390, 844)
-EVERY_WIDTH = pytest.mark.parametrize("shown", [DESKTOP, PHONE], ids=["desktop", "phone"], indirect=True)
+EVERY_WIDTH = pytest.mark.parametrize(
+    "shown", by_day([PHONE, DESKTOP], 2), ids=by_day(["phone", "desktop"], 2), indirect=True
+)
 """For tests of a fixture `shown`, a page that is on a desktop unless it is told another size."""
 
 

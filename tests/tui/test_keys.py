@@ -15,6 +15,7 @@ from kdbg.ui.tui.app import Browser, Page
 from kdbg.ui.tui.index import WRONG
 from kdbg.ui.tui.keys import KEYS, SHORT
 
+from ..cases import by_day
 from .driving import CAPTURES, drive, lines, press, settled, strike, until
 
 ERRORS = CAPTURES / "errors.pcap"
@@ -310,7 +311,7 @@ def test_every_key_is_pressed() -> None:
     assert SHORT.keys() <= {key.shown for key in KEYS}
 
 
-@pytest.mark.parametrize(("keys", "check", "path"), CHECKS, ids=[keys for keys, _, _ in CHECKS])
+@pytest.mark.parametrize(("keys", "check", "path"), by_day(CHECKS, 2), ids=[keys for keys, _, _ in by_day(CHECKS, 2)])
 def test_a_key_does_what_the_help_says(keys: str, check: Any, path: Path, tmp_path: Path) -> None:
     async def steps(app: Browser, pilot: Pilot[None]) -> None:
         await (check(app, pilot) if check is not writes else writes(app, pilot, tmp_path))

@@ -28,6 +28,7 @@ from kdbg.ui.tui.intercept import Intercepting
 from kdbg.ui.tui.keys import HOLD_KEYS, KEYS
 from kdbg.views.render.style import Look
 
+from ..cases import by_day
 from ..live.test_relay import METADATA, produce, request
 from .driving import PATIENCE, handled, lines, strike, until
 
@@ -321,7 +322,7 @@ def test_every_key_of_holding_is_pressed() -> None:
     assert len(names) == len({*names}), "a key does one thing"
 
 
-@pytest.mark.parametrize(("keys", "check"), CHECKS, ids=[keys for keys, _ in CHECKS])
+@pytest.mark.parametrize(("keys", "check"), by_day(CHECKS, 2), ids=[keys for keys, _ in by_day(CHECKS, 2)])
 def test_a_key_of_holding_does_what_the_help_says(keys: str, check: Any, brokers: str, tmp_path: Path) -> None:
     drive(brokers, check, tmp_path)
 

@@ -57,7 +57,7 @@ def damaged(data: bytes, dice: random.Random) -> Iterator[bytes]:
 
 
 @pytest.mark.usefixtures("often")
-@pytest.mark.parametrize("capture", by_day(CAPTURES, 8), ids=lambda path: path.name)
+@pytest.mark.parametrize("capture", by_day(CAPTURES, 4), ids=lambda path: path.name)
 def test_of_captured_messages(capture: Path) -> None:
     dice, seen = random.Random(3), dict[Any, int]()
     with kdbg.read(capture) as reading:

@@ -77,7 +77,10 @@ def broker(answer: Callable[[socket.socket], None], tls: ssl.SSLContext | None =
     """A peer: `answer` gets each connection, in a thread of its own."""
 
     def serve(sock: socket.socket) -> None:
-        with suppress(OSError), tls.wrap_socket(sock, server_side=True) if tls is not None else sock as found:
+        with (
+            suppress(OSError, threading.BrokenBarrierError),
+            tls.wrap_socket(sock, server_side=True) if tls is not None else sock as found,
+        ):
             answer(found)
 
     def accept() -> None:

@@ -85,7 +85,7 @@ def test_short_connections_are_decrypted(
     release: str, protocol: str, agent: Path, server: int, tmp_path: Path, watching: Any
 ) -> None:
     with java(release, tmp_path, server, protocol) as pid:
-        watch = watching("--port", server, "--pid", pid, "--attach", agent)
+        watch = watching("--port", server, "--client-id", "loop", "--pid", pid, "--attach", agent)
         assert watch.first.startswith(f"kdbg: loading the agent {agent} into java {pid}: ")
         exchanges = [watch.line() for _ in range(WANTED)]
         status, _, said = watch.end()

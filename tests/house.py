@@ -108,7 +108,7 @@ def modules_of_a_summary() -> int:
 MEASURES = {
     "folders": Measure(folders, 10, 10),
     "files": Measure(lambda: len(FILES), 600, 700),
-    "lines": Measure(lines, 90_960, 86_000 + sum(ADDED.values())),
+    "lines": Measure(lines, 90_955, 86_000 + sum(ADDED.values())),
     "files with one importer": Measure(with_one_importer, 70, 120),
     "class names in more than two folders": Measure(class_names_in_many_folders, 0, 0),
     "names with a private word": Measure(private_names, 0, 0),

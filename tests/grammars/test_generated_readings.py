@@ -17,9 +17,9 @@ import pytest
 from kdbg.exchanges.messages.exchange import CapturedMessage
 from kdbg.exchanges.messages.message import read, read_slowly
 from kdbg.exchanges.messages.payloads import open_payloads
-from kdbg.exchanges.messages.proof import prover
+from kdbg.exchanges.messages.validation import validator
 from kdbg.payloads.records.record import CapturedRecord, Origin, record_sets
-from kdbg.payloads.records.source import Answer, FoundSet, answers_reader, records_reader
+from kdbg.payloads.records.source import FoundSet, PartitionResponse, records_reader, responses_reader
 from kdbg.payloads.records.sources import Records
 from kdbg.protocol.wire.nodes import UnreadStruct
 from kdbg.protocol.wire.readings.compiled import UNREADABLE
@@ -145,12 +145,12 @@ def plain_hex(subject: Spoken) -> Read:
     return lines
 
 
-def fast_proof(subject: Spoken) -> Read | None:
-    prove = prover(subject.api, subject.version, subject.direction)
-    return None if prove is None else lambda data: prove(data, ALWAYS)
+def fast_validation(subject: Spoken) -> Read | None:
+    read_valid = validator(subject.api, subject.version, subject.direction)
+    return None if read_valid is None else lambda data: read_valid(data, ALWAYS)
 
 
-def plain_proof(subject: Spoken) -> Read:
+def plain_validation(subject: Spoken) -> Read:
     def findings(data: bytes) -> None:
         assert not open_payloads(read(subject.api, subject.version, subject.direction, data), data).findings
 
@@ -208,22 +208,22 @@ def plain_records(subject: Spoken) -> Read:
     return records
 
 
-def fast_answers(subject: Spoken) -> Read | None:
+def fast_responses(subject: Spoken) -> Read | None:
     if (subject.api.name, subject.direction) != ("Produce", "response"):
         return lambda data: []
-    read_answers = answers_reader(subject.api, subject.version)
+    read_responses = responses_reader(subject.api, subject.version)
 
-    def answers(data: bytes) -> list[Answer]:
-        found: list[Answer] = []
-        assert read_answers is not None
-        read_answers(data, ALWAYS, found)
+    def responses(data: bytes) -> list[PartitionResponse]:
+        found: list[PartitionResponse] = []
+        assert read_responses is not None
+        read_responses(data, ALWAYS, found)
         return found
 
-    return answers if read_answers is not None else None
+    return responses if read_responses is not None else None
 
 
-def plain_answers(subject: Spoken) -> Read:
-    def answers(data: bytes) -> list[Answer]:
+def plain_responses(subject: Spoken) -> Read:
+    def responses(data: bytes) -> list[PartitionResponse]:
         if (subject.api.name, subject.direction) != ("Produce", "response"):
             return []
         message = read(subject.api, subject.version, subject.direction, data)
@@ -231,7 +231,7 @@ def plain_answers(subject: Spoken) -> Read:
         found = [(part.topic, part.partition, part.value) for part in parts(message.grammar)(message.body)]
         return [(topic, at, value["base_offset"], value["error_code"]) for topic, at, value in found]
 
-    return answers
+    return responses
 
 
 FETCHED = Origin("fetched")
@@ -245,10 +245,10 @@ READINGS = {
     "tables": Pair(fast_tables(WantedRows()), plain_tables(WantedRows()), 0.2),
     "tables with records": Pair(fast_tables(RECORDS), plain_tables(RECORDS), 0.2),
     "tables with values": Pair(fast_tables(VALUES), plain_tables(VALUES), 0.2),
-    "proof": Pair(fast_proof, plain_proof, 0.25),
+    "validation": Pair(fast_validation, plain_validation, 0.25),
     "redaction": Pair(fast_redaction, plain_redaction, 0.3),
     "records": Pair(fast_records, plain_records, 0.2),
-    "answers": Pair(fast_answers, plain_answers, 0.01),
+    "produce responses": Pair(fast_responses, plain_responses, 0.01),
 }
 SPOKEN = [subject for subject in MESSAGES if not isinstance(subject.grammar, UnreadStruct)]
 BY_API = {name: [*subjects] for name, subjects in groupby(SPOKEN, lambda subject: subject.api.name)}

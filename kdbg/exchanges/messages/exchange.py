@@ -21,7 +21,7 @@ from .known import Known
 from .message import UNTIMED, Context, ErrorFound, Message, errors_in, facts_of, facts_of_both, front_of, read
 from .mistakes import OF_SEARCHES, anomalies_of
 from .peers import Peers
-from .proof import prover
+from .validation import validator
 
 if TYPE_CHECKING:
     from .capture_points import CapturePoints, LogLine, Timing
@@ -188,15 +188,18 @@ class CapturedMessage:
         return message.body if message is not None and not message.misaligned else {}
 
     def numbers(self, *names: str) -> Mapping[str, Any]:
-        """Return these fields of the body, which are numbers, and maybe others, whatever is odd behind them."""
+        """Return these numeric fields of the body, and maybe others; the bytes after them are not validated."""
         read = front_of(self.api, self.version, self.direction, names, alone=True) if self.api is not None else None
         try:
             return read(self.data) if read is not None and self._message is None else self.fields(names)
         except UNREADABLE:
             return self.fields(names)
 
-    def read_by(self, read: Callable[..., None] | None, *found: Any) -> bool:
-        """Have it read by a generated reading as in proof.py; return whether that could read it: it is sound then."""
+    def read_with(self, read: Callable[..., None] | None, *found: Any) -> bool:
+        """Read it with a generated reading that validates it (validation.py); return whether it is valid.
+
+        `found` is where the reading puts what it finds.
+        """
         if read is None or self.missing or self.excess or self.rejected or len(self.data) > MEMORY.heavy:
             return False
         MEMORY.begin()
@@ -243,7 +246,7 @@ class CapturedMessage:
             return self.noted
         told, message = self.known_findings, self._message
         unread = told is None and not shallow and (message is None or (message.shallow and not message.findings))
-        if unread and self.api is not None and self.read_by(prover(self.api, self.version, self.direction)):
+        if unread and self.api is not None and self.read_with(validator(self.api, self.version, self.direction)):
             return ()
         if told is None or shallow:
             message = self.message(shallow=shallow)

@@ -1,4 +1,4 @@
-"""What messages have told: the names of topics, and facts of their connection."""
+"""What earlier messages contained: the names of topic ids, and facts about their connection."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from .mistakes import Searches
 
 
 class Known(NamedTuple):
-    """What messages have told that helps to read later ones.
+    """What earlier messages contained that is needed to read later ones.
 
-    `topics`: the names of topic ids, in the whole capture; `facts`: by their names, what a connection has told of
-    itself, such as the `mechanism` of its SASL tokens and the client's `software`. `searches` has those for
+    `topics`: the names of topic ids, in the whole capture; `facts`: by their names, facts about a
+    connection, such as the `mechanism` of its SASL tokens and the client's `software`. `searches` has those for
     mistakes, within bounds.
     """
 

@@ -282,9 +282,9 @@ def facts_of_both(api: Api, version: int) -> tuple[FactsReader, FactsReader] | N
 def front_of(
     api: Api, version: int, direction: Direction, names: tuple[str, ...], *, alone: bool = False
 ) -> FrontReader | None:
-    """Return the reader of these fields of clean messages, as `front_reader`; of nothing where they have none of them.
+    """Return the reader of those fields that valid messages have, as `front_reader`.
 
-    Return None where `alone` is wanted, the only form of a message, and there are others.
+    With `alone`, return None where messages of this version have several forms.
     """
     if alone and len(forms(api, version, direction, True, False)) > 1:
         return None

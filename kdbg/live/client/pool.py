@@ -60,8 +60,10 @@ class Pool:
         async with self._opening[address]:
             connection = self.connections.get(address)
             if connection is None or not connection.open_:
+                if self._closed:
+                    raise Closed(show(address), "closed")
                 connection = self.connections[address] = await self._open(address)
-            if self._closed:
+            if self._closed:  # meanwhile
                 await connection.close()
         return connection
 

@@ -1,7 +1,7 @@
-"""Records of clean messages straight from their bytes, by generated readings like those of proof.py.
+"""Records of valid messages, from their bytes, by generated readings that validate them (see validation.py).
 
-`records_reader` and `answers_reader` return `read(data, names, found)`; it raises one of `UNREADABLE` for what needs
-the message's value: what is odd, payloads, control batches, append time, what was fetched of transactions.
+`records_reader` and `responses_reader` return `read(data, names, found)`; it raises one of `UNREADABLE` for what has a
+finding, and for what needs values: payloads, control batches, append time, fetched records of transactions.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from typing import TypeAlias
 from uuid import UUID
 
-from ...exchanges.messages.proof import Names, Proof
+from ...exchanges.messages.validation import Names, Validator
 from ...protocol.wire import Api
 from ...protocol.wire.language import Direction
 from ...protocol.wire.nodes import Field, Fixed, Node, WireArray, WireStruct
@@ -19,7 +19,7 @@ from ...protocol.wire.readings.batches import Batches
 from ...protocol.wire.records import RecordsNode
 from ...protocol.wire.records.compression import CODECS
 from ...protocol.wire.records.sets import APPEND_TIME, CODEC_MASK, CONTROL, TRANSACTIONAL
-from .record import Header, Producer
+from .record import SEQUENCES, Header, Producer
 
 Topic: TypeAlias = str | UUID
 OfBatch: TypeAlias = tuple[str, Producer | None]
@@ -28,27 +28,27 @@ FoundRecord: TypeAlias = tuple[OfBatch, int, int | None, bytes | None, bytes | N
 """What its batch says, offset, time, key, value, headers, sequence number."""
 FoundSet: TypeAlias = tuple[Topic, int, list[FoundRecord]]
 """The records of a partition."""
-Answer: TypeAlias = tuple[Topic, int, int, int]
-"""What a broker answered for a partition: topic, partition, base offset, error."""
-ANSWERED = ("base_offset", "error_code")
+PartitionResponse: TypeAlias = tuple[Topic, int, int, int]
+"""What a broker responds for a partition: topic, partition, base offset, error."""
+RESPONSE_FIELDS = ("base_offset", "error_code")
 
 
 @cache
 def records_reader(
     api: Api, version: int, direction: Direction
 ) -> Callable[[bytes, Names, list[FoundSet]], None] | None:
-    """Return what finds the records of messages; None where only values tell."""
+    """Return the reading that finds the records of messages; None where it needs their values."""
     return RecordSets(transactions=direction == "request").function(api, version, direction)
 
 
 @cache
-def answers_reader(api: Api, version: int) -> Callable[[bytes, Names, list[Answer]], None] | None:
-    """Return what finds what brokers answer for produced records; None where only values tell."""
-    return AnswersProof().function(api, version, "response")
+def responses_reader(api: Api, version: int) -> Callable[[bytes, Names, list[PartitionResponse]], None] | None:
+    """Return the reading of a Produce response's partitions; None where it needs values."""
+    return PartitionResponses().function(api, version, "response")
 
 
-class Partitions(Proof):
-    """Writes a function that knows the `topic` and `partition` that it is in."""
+class Partitions(Validator):
+    """Writes a reading with the `topic` and `partition` at hand as variables."""
 
     has_records = True
     more = ("found",)
@@ -63,7 +63,7 @@ class Partitions(Proof):
 
 
 class RecordSets(Partitions):
-    """Writes what finds records; with `transactions` those of transactions, too."""
+    """Writes a reading that finds records; with `transactions` those of transactions, too."""
 
     def __init__(self, *, transactions: bool) -> None:
         super().__init__()
@@ -83,7 +83,7 @@ class RecordSets(Partitions):
 
 
 class SetOfRecords(Batches):
-    """Writes what finds the records of a record set."""
+    """Writes a reading that finds the records of a record set."""
 
     def head(self, depth: int) -> None:
         said = ", ".join(self.fields[name] for name in ("attributes", "producer_id", "producer_epoch"))
@@ -108,13 +108,13 @@ class SetOfRecords(Batches):
         self.line(depth, f"delta, time = {of['offset_delta']}, {batch['base_timestamp']} + {of['timestamp_delta']}")
         found = ", ".join((
             "batch", f"{batch['base_offset']} + delta", "time if time >= 0 else None", of["key"], of["value"],
-            "headers", f"{first} + delta & 0x7FFFFFFF if {first} >= 0 else None",  # they wrap (KIP-98)
+            "headers", f"{first} + delta & {SEQUENCES} if {first} >= 0 else None",
         ))  # fmt: skip
         self.line(depth, f"found.append(({found}))")
 
 
-class AnswersProof(Partitions):
-    """Writes what finds the answers for partitions."""
+class PartitionResponses(Partitions):
+    """Writes a reading that finds the responses for partitions."""
 
     def array(self, node: WireArray, depth: int) -> str:
         count = self.counted(node.length, node.nullable, depth)
@@ -122,15 +122,15 @@ class AnswersProof(Partitions):
         return ""
 
     def struct(self, node: WireStruct, depth: int) -> str:
-        answers = {*ANSWERED} <= {field.name for field in node.fields}
+        is_response = {*RESPONSE_FIELDS} <= {field.name for field in node.fields}
         written = super().struct(node, depth)
-        if answers:
+        if is_response:
             self.flush(depth)
             self.line(depth, "found.append((topic, partition, base_offset, error_code))")
         return written
 
     def field(self, field: Field, depth: int) -> None:
-        if field.name in ANSWERED and isinstance(field.node, Fixed):
+        if field.name in RESPONSE_FIELDS and isinstance(field.node, Fixed):
             value = self.value(field.node, depth)
             self.flush(depth)
             self.line(depth, f"{field.name} = {value}")

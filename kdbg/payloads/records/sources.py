@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.message import Message, grammar_of
@@ -30,11 +30,13 @@ from .record import (
     records_in,
     topic_of,
 )
-from .source import Answer, FoundSet, answers_reader, records_reader
+from .source import FoundSet, PartitionResponse, records_reader, responses_reader
 
 if TYPE_CHECKING:
     from ..values.chosen import ReadBytes
 
+Responses: TypeAlias = dict[tuple[Any, Any], tuple[int, int | None]]
+"""Topic (its name or id) and partition → base offset and error of a Produce response."""
 MOST, MOST_MARKERS = 10_000, 1000
 """Producers in partitions that are remembered, and markers of one."""
 OUTCOMES: Mapping[str, Outcome] = {"COMMIT": "committed", "ABORT": "aborted"}
@@ -110,8 +112,8 @@ class Records:
             origin = Origin("produced" if produced else "fetched", exchange.client_id, exchange.number,
                             exchange.peers.number, half.first_time)  # fmt: skip
             found: list[FoundSet] = []
-            if half.read_by(records_reader(api, exchange.version, direction), found):
-                yield from self.made(found, self._answers(exchange) if produced else None, origin)
+            if half.read_with(records_reader(api, exchange.version, direction), found):
+                yield from self.made(found, self._responses(exchange) if produced else None, origin)
             elif (message := self._readable(half)) is not None:
                 yield from self._produced(message, exchange, origin) if produced else self._fetched(message, origin)
 
@@ -122,17 +124,17 @@ class Records:
 
     def _produced(self, message: Message, exchange: Exchange, origin: Origin) -> Iterator[CapturedRecord]:
         """Yield what a producer sent; offsets count from the one that the broker answered for the first record."""
-        answers = self._answers(exchange)
+        responses = self._responses(exchange)
         for part in parts(message.grammar)(message.body):
-            base, error = answers.get((part.topic, part.partition), (-1, None))
+            base, error = responses.get((part.topic, part.partition), (-1, None))
             for count, record in enumerate(self.read(message, part, origin)):
                 yield record._replace(offset=base + count if base >= 0 else None, error=error)
 
-    def _answers(self, exchange: Exchange) -> dict[tuple[Any, Any], tuple[int, int | None]]:
-        """Return base offset and error that the broker answered for each topic and partition."""
-        response, found = exchange.response, list[Answer]()
-        reader = answers_reader(exchange.api, exchange.version) if exchange.api is not None else None
-        if response is not None and response.read_by(reader, found):
+    def _responses(self, exchange: Exchange) -> Responses:
+        """Return the base offset and the error that the broker responds for each partition."""
+        response, found = exchange.response, list[PartitionResponse]()
+        reader = responses_reader(exchange.api, exchange.version) if exchange.api is not None else None
+        if response is not None and response.read_with(reader, found):
             return {(topic, partition): (base, error) for topic, partition, base, error in found}
         answer = self._readable(response)
         told = parts(answer.grammar)(answer.body) if answer is not None else []
@@ -141,15 +143,13 @@ class Records:
             for part in told
         }
 
-    def made(
-        self, found: list[FoundSet], answers: dict[tuple[Any, Any], tuple[int, int | None]] | None, origin: Origin
-    ) -> Iterator[CapturedRecord]:
-        """Yield records that were found without values; with `answers` offsets count from those."""
+    def made(self, found: list[FoundSet], responses: Responses | None, origin: Origin) -> Iterator[CapturedRecord]:
+        """Yield records that were found without values; with `responses`, offsets count from theirs."""
         for topic, partition, records in found:
             topic_id, name = topic_of(topic, self.shown.topics)
-            base, error = (-1, None) if answers is None else answers.get((topic, partition), (-1, None))
+            base, error = (-1, None) if responses is None else responses.get((topic, partition), (-1, None))
             for count, ((codec, producer), offset, time, key, value, headers, sequence) in enumerate(records):
-                at = offset if answers is None else base + count if base >= 0 else None
+                at = offset if responses is None else base + count if base >= 0 else None
                 yield CapturedRecord(
                     origin, name, topic_id, partition, at, time, key, value, headers, codec, producer, sequence,
                     error=error,

@@ -1,6 +1,6 @@
-"""What a field of a message holds, and what stands in its place.
+"""What a field of a message holds, and its substitute.
 
-That is known by its name. A field that is not listed here holds a name, if it is text, and else a value: both are
+The name of the field decides. A field that is not listed here holds a name, if it is text, and else a value: both are
 replaced. So a field that is added to a grammar, or comes from a definition that kdbg was given, never stays by mistake.
 """
 
@@ -126,7 +126,7 @@ def is_kept(held: Holds, text: str) -> bool:
 
 
 class Content(NamedTuple):
-    """What a text, or bytes, are: `free`: any other bytes would do as well."""
+    """The content of a field. `free`: other bytes of the same length would be valid as well."""
 
     held: Holds
     secret: bool
@@ -135,13 +135,13 @@ class Content(NamedTuple):
 
 
 def content_of(path: str, node: Sized | RemainingBytes) -> Content:
-    """Return what the field at a path is."""
+    """Return the content of the field at a path."""
     held = holds(path, node)
     return Content(held, node.kind == "secret", node.kind == "address", held is Holds.VALUE and not node.kind)
 
 
 def substitute(content: Content, data: bytes, made: Substitutes) -> tuple[bytes, Replaced | None]:
-    """Return what stands in place of a field's bytes, and what was replaced; None for a text that stays."""
+    """Return the substitute of a field's bytes, and the kind of what was replaced; None for a text that stays."""
     held = content.held
     if content.address and len(data) in (4, 16):
         return made.address(data), Replaced.VALUE

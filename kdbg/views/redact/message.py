@@ -3,7 +3,7 @@
 Names, values and secrets are replaced where they stand, in records and in payloads too. What was compressed is
 compressed again to the same size, checksums are made to fit; one that did not fit before does not fit afterwards.
 
-A clean message is read at once, by source.py; any other, and one with payloads or compressed batches, field by field.
+A valid message is read by source.py; any other, and one with payloads or compressed batches, field by field.
 """
 
 from __future__ import annotations
@@ -164,9 +164,9 @@ def redacted_by_fields(half: CapturedMessage, api: Api, made: Substitutes, effor
 
 
 def redacted_at_once(half: CapturedMessage, made: Substitutes) -> Redacted | None:
-    """Return what `redact` does for a clean message; None for one that must be read field by field."""
+    """Return what `redact` does for a valid message; None for one that must be read field by field."""
     found = FoundTexts([], [])
-    if half.api is None or not half.read_by(finder(half.api, half.version, half.direction), found):
+    if half.api is None or not half.read_with(finder(half.api, half.version, half.direction), found):
         return None
     new = bytearray(half.data)
     for start, end, content in found.texts:

@@ -260,7 +260,7 @@ def read_network(data: bytes, start: int) -> Network | None:
 
 
 def plain_segment(link: int, data: bytes) -> int | None:
-    """Return where TCP begins behind a plain IPv4 header, with no options but timestamps; None in any other packet."""
+    """Return where the TCP header begins after an IPv4 header without options, if its own are timestamps at most."""
     start, kind = LINKS.get(link, len(data)), KINDS.get(link)
     tcp = start + 20
     if len(data) < tcp + 20 or data[start] != PLAIN or data[start + 9] != TCP:

@@ -1,6 +1,6 @@
-"""Where texts and bytes stand in a clean message, found by a generated reading of its grammar.
+"""The places of texts and bytes in a valid message, found by a generated reading of its grammar.
 
-It proves the message as that of proof.py does, and raises one of `UNREADABLE` for compressed batches as well.
+It validates the message as validation.py does, and raises one of `UNREADABLE` for compressed batches as well.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
-from ...exchanges.messages.proof import Names, Proof
+from ...exchanges.messages.validation import Names, Validator
 from ...protocol.wire import Api
 from ...protocol.wire.language import Direction
 from ...protocol.wire.nodes import Field, Node, RemainingBytes, Sized, WireStruct
@@ -32,12 +32,12 @@ class FoundTexts(NamedTuple):
 
 @cache
 def finder(api: Api, version: int, direction: Direction) -> Callable[[bytes, Names, FoundTexts], None] | None:
-    """Return what adds the places in a message; None where only values tell them."""
+    """Return the reading that finds texts; None where it needs the values of messages."""
     return MessageTexts().function(api, version, direction)
 
 
 class FieldTexts(CodeGenerator):
-    """Writes what finds texts; `path` are the names of the fields around the one at hand."""
+    """Writes a reading that finds texts; `path` is the path of the field at hand, without indexes."""
 
     path: tuple[str, ...] = ()
 
@@ -71,8 +71,8 @@ class FieldTexts(CodeGenerator):
         return value
 
 
-class MessageTexts(FieldTexts, Proof):
-    """Writes what finds the texts of a message."""
+class MessageTexts(FieldTexts, Validator):
+    """Writes a reading that finds the texts of a message."""
 
     more = ("found",)
 
@@ -107,7 +107,7 @@ class MessageTexts(FieldTexts, Proof):
 
 
 class RecordTexts(FieldTexts, Batches):
-    """Writes what finds the texts of records, and their batches."""
+    """Writes a reading that finds the texts of records, and their batches."""
 
     makes = False
     unusual = CONTROL | CODEC_MASK

@@ -12,10 +12,11 @@ from functools import cache
 from typing import Any
 
 from ...exchanges.messages.message import NO_HEADER, grammar_of, header_grammar
+from ...exchanges.messages.validation import WithoutPayloads, holds_payload
 from ...protocol.grammars.payloads import SPECIAL
 from ...protocol.wire import Api
 from ...protocol.wire.language import DIRECTIONS, Direction
-from ...protocol.wire.nodes import Field, Fixed, Node, RemainingBytes, Sized, Varint, WireArray, WireStruct, contains
+from ...protocol.wire.nodes import Field, Fixed, Node, Sized, Varint, WireArray, WireStruct, contains
 from ...protocol.wire.readings.batches import Batches
 from ...protocol.wire.readings.codegen import Unsuited
 from ...protocol.wire.readings.outline_codegen import Around, Facts
@@ -147,12 +148,7 @@ def names_by_id(api: Api, version: int) -> bool:
     return any(contains(grammar, lambda node: node.kind == "topic_id") for grammar in grammars)
 
 
-def holds_payload(node: Node) -> bool:
-    """Return whether the bytes of a leaf may be a payload."""
-    return isinstance(node, (Sized, RemainingBytes)) and node.holds is not None
-
-
-class ColumnsCodegen(Facts):
+class ColumnsCodegen(WithoutPayloads, Facts):
     """Writes a function that gathers what the tables want beside what `Facts` gathers; without `columns` no partitions.
 
     Among what is known of a structure (`own`), names that begin with a dot are columns.
@@ -184,11 +180,6 @@ class ColumnsCodegen(Facts):
     def tells(self, field: Field) -> bool:
         named = field.name in ("group_id", "throttle_time_ms", *(self.columns or ()))
         return super().tells(field) or named or contains(field.node, holds_payload)
-
-    def tag_reader(self, field: Field) -> Any:
-        if contains(field.node, holds_payload):
-            raise Unsuited
-        return super().tag_reader(field)
 
     # Fields
 
@@ -227,21 +218,6 @@ class ColumnsCodegen(Facts):
             self.group = value
         if self.columns is not None and name in self.columns:
             own[f".{self.columns[name]}"] = value
-
-    def value(self, node: Node, depth: int) -> str:
-        if isinstance(node, RemainingBytes) and node.holds is not None:
-            raise Unsuited
-        return super().value(node, depth)
-
-    def sized(self, node: Sized, depth: int, *, keep: bool) -> str:
-        if node.holds is None:
-            return super().sized(node, depth, keep=keep)
-        empty = self.length(node.length, depth)
-        value = self.fresh()
-        self.line(depth, f"if {empty} > 0: raise Unreadable")  # a payload is opened
-        self.guard_null(empty, node.nullable, depth, f"{value} = None")
-        self.line(depth + 1, f"{value} = {'str' if node.text else 'bytes'}()")
-        return value
 
     # Partitions and their records
 

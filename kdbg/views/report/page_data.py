@@ -7,7 +7,6 @@ too much of it, fewer clients, brokers and topics go by name, and at last none.
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -55,7 +54,7 @@ class Origins:
     def parts(self, ask: Ask, source: str, values: Sequence[str], where: str = "") -> Iterator[tuple[int, Any]]:
         """Yield (origin, values that SQL has of it); all `values` but sums, minima and maxima tell parts apart."""
         by = ", ".join((WHO, *(value for value in values if not value.startswith(AGGREGATES))))
-        sql = f"SELECT {', '.join((WHO, *values))} FROM {source} {where} GROUP BY {by}"
+        sql = f"SELECT {', '.join((WHO, *values))} FROM {source} {where} GROUP BY {by} ORDER BY {by}"
         for row in ask(sql):
             yield self.number(row[:4]), tuple(row[4:])
 
@@ -64,10 +63,10 @@ AGGREGATES = ("SUM(", "MIN(", "MAX(")
 
 
 def _named(who: Sequence[Any]) -> tuple[list[str], list[str], list[str], list[str]]:
-    """Return client, API, broker and topics, of which one follows TOPIC; SQLite has lists as JSON."""
+    """Return client, API, broker and topics, of which one alone follows TOPIC."""
     client, api, broker, topics = who
     if isinstance(topics, str):
-        topics = [topics.removeprefix(TOPIC)] if topics.startswith(TOPIC) else json.loads(topics)
+        topics = [topics.removeprefix(TOPIC)]
     return [label(client)], [label(api)], [label(broker)], list(map(str, topics or ()))
 
 

@@ -21,6 +21,8 @@ from .sources import Decoded, show
 
 NEEDED = frozenset(TABLES) - {"records"}
 """The tables that reports query."""
+LISTS = frozenset({"topics", "errors"})
+"""The columns with lists that reports query."""
 HOST = "regexp_replace(client, ':[0-9]+$', '') AS host"
 ERRORS = "CREATE TEMP VIEW errors AS SELECT *, unnest(errors) AS error FROM exchanges"
 
@@ -35,6 +37,7 @@ def asking(database: Database, *, copied: bool = False) -> Ask:
         columns = [
             f"epoch_us({column}) AS {column}" if kind == "time" else f'"{column}"'
             for column, kind in TABLES[table].items()
+            if kind not in ("texts", "shorts", "ints") or column in LISTS
         ]
         columns += [HOST] * (table == "connections")
         kind = "TABLE" if copied else "VIEW"

@@ -37,6 +37,7 @@ class Origins:
             self.options[name] = [*ordered[:most], OTHERS] if many else ordered
         self._places = {name: {each: i for i, each in enumerate(found)} for name, found in self.options.items()}
         self._numbers: dict[tuple[Any, ...], int] = {}
+        self._known: dict[tuple[Any, ...], int] = {}
         self.found: list[tuple[int, int, int, tuple[int, ...]]] = []
 
     def number(self, who: Sequence[Any]) -> int:
@@ -55,8 +56,12 @@ class Origins:
         """Yield (origin, values that SQL has of it); all `values` but sums, minima and maxima tell parts apart."""
         by = ", ".join((WHO, *(value for value in values if not value.startswith(AGGREGATES))))
         sql = f"SELECT {', '.join((WHO, *values))} FROM {source} {where} GROUP BY {by} ORDER BY {by}"
-        for row in ask(sql):
-            yield self.number(row[:4]), tuple(row[4:])
+        for client, api, broker, topics, *found in ask(sql):
+            who = client, api, broker, tuple(topics) if isinstance(topics, list) else topics
+            number = self._known.get(who)
+            if number is None:
+                number = self._known[who] = self.number(who)
+            yield number, tuple(found)
 
 
 AGGREGATES = ("SUM(", "MIN(", "MAX(")

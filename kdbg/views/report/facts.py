@@ -281,7 +281,7 @@ def _lag_sql(bin: str) -> str:
                 OR api = 'ListOffsets' AND asked_timestamp = -1 AND "offset" >= 0)
             GROUP BY 1, 2, 3),
         commits AS (
-            SELECT group_id, {topic}, {bin} AS bin, MAX_BY("offset", request_time) AS committed
+            SELECT group_id, {topic}, {bin} AS bin, MAX_BY("offset", ROW(request_time, "offset")) AS committed
             FROM partitions
             WHERE request_time IS NOT NULL AND api IN ({", ".join(map(repr, COMMITS))}) AND "offset" >= 0
                 AND COALESCE(error_code, 0) = 0 AND group_id IS NOT NULL
@@ -302,4 +302,5 @@ def _lag_sql(bin: str) -> str:
             SELECT bin, group_id, topic, partition, end_so_far,
                    MAX(committed) OVER (PARTITION BY group_id, topic, partition, commits_so_far) AS committed_last
             FROM known)
-        SELECT * FROM carried WHERE end_so_far IS NOT NULL AND committed_last IS NOT NULL ORDER BY bin"""
+        SELECT * FROM carried WHERE end_so_far IS NOT NULL AND committed_last IS NOT NULL
+        ORDER BY bin, group_id, topic, partition"""

@@ -82,11 +82,11 @@ SETTINGS += "".join(f"CREATE MACRO {macro};\n" for macro in MACROS)
 """What makes DuckDB answer as Spark does."""
 
 
-def check() -> None:
-    """Raise `InputError` with what to install where DuckDB is missing."""
-    missing = [name for name in NEEDED if find_spec(name) is None]
+def check(command: str = "query", *more: str) -> None:
+    """Raise `InputError` with what to install where DuckDB, or what else a command needs, is missing."""
+    missing = [name for name in (*more, *NEEDED) if find_spec(name) is None]
     if missing:
-        raise InputError(f"kdbg query needs {', '.join(missing)}; {install('query')}")
+        raise InputError(f"kdbg {command} needs {', '.join(missing)}; {install(command)}")
 
 
 class Database:
@@ -153,7 +153,9 @@ class Database:
         """Add rows, which come as an Arrow table."""
         time = DATED[table]
         self._connection.register("added", rows.cast(self._schemas[table]))
-        self._connection.execute(f"INSERT INTO {table} SELECT {self._all(table)}, CAST({time} AS DATE) FROM added")
+        self._connection.execute(
+            f"INSERT INTO memory.main.{table} SELECT {self._all(table)}, CAST({time} AS DATE) FROM added"
+        )
         self._connection.unregister("added")
 
     def show(self, table: str, stored: Any) -> None:
@@ -161,6 +163,12 @@ class Database:
         self._connection.execute(f"DROP TABLE {table}")
         self._connection.register(f"stored_{table}", stored)
         self._connection.execute(f"CREATE VIEW {table} AS SELECT {self._all(table)} FROM stored_{table}")
+
+    def run(self, sql: str) -> None:
+        """Run a statement that returns no rows."""
+        self._left = self._seconds
+        with self._asking():
+            self._connection.execute(sql)
 
     def check_condition(self, table: str, condition: str) -> None:
         """Raise `InputError` with DuckDB's words where a condition on the rows of a table is none."""

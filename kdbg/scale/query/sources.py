@@ -46,9 +46,12 @@ class Decoded(Decoding):
         """Take rows, as `tables.rows.Rows` gives them."""
         if table == "problems" and cells[SEVERITY] == "error":
             self.undecoded = True
-        waiting = self._waiting.get(table)
-        if waiting is None:
-            return
+        if table in self.tables:
+            self.store(table, cells, size)
+
+    def store(self, table: str, cells: Cells, size: int = 0) -> None:
+        """Keep rows of a table that is wanted, with so many bytes of large values."""
+        waiting = self._waiting[table]
         waiting += cells
         self._size += size
         if len(waiting) >= ROWS * WIDTHS[table] or self._size >= SIZE:

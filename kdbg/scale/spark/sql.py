@@ -104,28 +104,6 @@ def finished(folder: str) -> tuple[Any, set[str]]:
     return output, runs
 
 
-def asking(spark: SparkSession, folder: str) -> Callable[[str], Iterator[tuple[Any, ...]]]:
-    """Return a function that answers the SQL of reports (views/report/queries.py) about a folder's tables, row by row.
-
-    Points in time are microseconds since the epoch. It raises `SparkError` where Spark refuses.
-    """
-    for name, frame in tables(spark, folder).items():
-        frame.createOrReplaceTempView(f"stored_{name}")
-        columns = [
-            f"unix_micros({column}) AS {column}" if kind == "time" else column for column, kind in TABLES[name].items()
-        ]
-        if name == "connections":
-            columns.append("regexp_replace(client, ':[0-9]+$', '') AS host")
-        spark.sql(f"SELECT {', '.join(columns)} FROM stored_{name}").createOrReplaceTempView(name)
-    spark.sql("SELECT *, explode(errors) AS error FROM exchanges").createOrReplaceTempView("errors")
-
-    def ask(sql: str) -> Iterator[tuple[Any, ...]]:
-        with _refusals():
-            yield from spark.sql(sql).toLocalIterator()
-
-    return ask
-
-
 @contextmanager
 def opened(
     folder: str, master: str | None = None, configuration: Mapping[str, str] | None = None, *, verbose: bool = False,

@@ -8,13 +8,12 @@ from typing import Any
 import pyarrow as pa
 
 from ...capture import Capture
-from ...errors import InputError
 from ...exchanges.filters.filter_set import Filters
 from ...views.tables.arrow import DUCKDB_TABLES, batch
 from ...views.tables.cells import LAYOUTS, WIDTHS, Cells
 from ...views.tables.decoding import Decoding
 from ...views.tables.message_columns import WantedRows
-from ..spark.commit import Output
+from ..spark.delta import DeltaFolder
 from .database import Database
 
 ROWS = 1 << 14
@@ -67,15 +66,12 @@ def show(database: Database, folder: str, tables: Set[str]) -> None:
     """Put some of the tables in a folder into a database. Raise `InputError` where the folder holds no tables."""
     from pyarrow import dataset
 
-    output = Output(folder)
-    runs = output.runs()
-    if not runs:
-        raise InputError(f"{output.out}: no complete tables; create them with kdbg pipeline")
+    stored = DeltaFolder(folder)
     days = dataset.partitioning(pa.schema([("date", pa.date32())]), flavor="hive")
-    for table in tables:
-        files = output.files_of(table, runs)
+    for table, files in stored.files(tables).items():
         if files:
             schema = DUCKDB_TABLES[table].append(pa.field("date", pa.date32()))
             database.show(table, dataset.dataset(
-                files, schema, "parquet", output.system, days, partition_base_dir=f"{output.root}/{table}"
+                [f"{stored.root}/{file.name}" for file in files], schema, "parquet", stored.system, days,
+                partition_base_dir=f"{stored.root}/{table}",
             ))  # fmt: skip

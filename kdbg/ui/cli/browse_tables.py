@@ -5,14 +5,12 @@ The exchange that a row is about is read out of its capture, where that still st
 
 from __future__ import annotations
 
-import json
 import pickle
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -30,7 +28,7 @@ from ...views.reading import engine_of, open_any
 from ...views.render.answers import table
 from ...views.render.style import Look
 from ...views.render.values import escape
-from ...views.tables.columns import ABOUT, STATE, TABLES
+from ...views.tables.columns import ABOUT, TABLES
 from ..tui.contents import Beside, Columns, Original, TableRows
 from ..tui.feed import ExchangeFeed, Job, Progress, Tell
 from ..tui.index import HALF, LONGEST, NOTHING, WRONG, Batch, BatchBuilder, Start, Who
@@ -310,14 +308,9 @@ def _found(path: str, row: Mapping[str, Any]) -> Exchange | None:
 def browse(folder: str, look: Look, *, hide: bool, light: bool) -> None:
     """Show the screen over a folder of tables until the user ends it; raise `InputError` where they are not whole."""
     check()
-    try:
-        runs = [str(run["run"]) for run in json.loads((Path(folder) / STATE).read_bytes())["runs"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{folder}: {STATE} cannot be read; create the tables again with kdbg pipeline") from error
-    if not runs:
-        raise InputError(f"{folder}: no tables; create them with kdbg pipeline")
-    if not (Path(folder) / "exchanges").is_dir():
-        raise InputError(f"{folder}: no exchanges table; create it with kdbg pipeline")
+    from ...scale.spark.delta import DeltaFolder
+
+    DeltaFolder(folder).files(["exchanges"])  # before the screen opens
     feed = ExchangeFeed(partial(read_tables, folder), jobs(folder, hide=hide))  # before anything has DuckDB's threads
     with closing(Condition()) as condition:
         show_screen(feed, lambda: screen(feed, folder, look, condition, light=light))

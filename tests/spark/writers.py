@@ -58,7 +58,7 @@ def same(rows: dict[str, list[str]]) -> list[str]:
 def groups(out: object) -> list[str]:
     """The names in the tables, as kdbg reads them."""
     folder, found = DeltaFolder(str(out)), dict[str, list[str]]()
-    for table, files in folder.files(BOTH).items():
+    for table, files in folder.files(BOTH).files.items():
         schema = pa.schema([(BOTH[table], pa.string())])
         paths = [f"{folder.root}/{file.name}" for file in files]
         rows = dataset.dataset(paths, schema, "parquet", folder.system).to_table() if paths else schema.empty_table()

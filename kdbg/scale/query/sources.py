@@ -13,7 +13,8 @@ from ...views.tables.arrow import DUCKDB_TABLES, batch
 from ...views.tables.cells import LAYOUTS, WIDTHS, Cells
 from ...views.tables.decoding import Decoding
 from ...views.tables.message_columns import WantedRows
-from ..spark.delta import DeltaFolder
+from ..spark.archive.store import resolve
+from ..spark.delta import StoredTables
 from .database import Database
 
 ROWS = 1 << 14
@@ -62,16 +63,16 @@ class Decoded(Decoding):
             self._size = 0
 
 
-def show(database: Database, folder: str, tables: Set[str]) -> None:
-    """Put some of the tables in a folder into a database. Raise `InputError` where the folder holds no tables."""
+def show(database: Database, stored: StoredTables, tables: Set[str]) -> None:
+    """Put some of the tables in a folder into a database."""
     from pyarrow import dataset
 
-    stored = DeltaFolder(folder)
+    system, root, _ = resolve(stored.out)
     days = dataset.partitioning(pa.schema([("date", pa.date32())]), flavor="hive")
-    for table, files in stored.files(tables).items():
-        if files:
+    for table in tables:
+        if files := stored.files[table]:
             schema = DUCKDB_TABLES[table].append(pa.field("date", pa.date32()))
             database.show(table, dataset.dataset(
-                [f"{stored.root}/{file.name}" for file in files], schema, "parquet", stored.system, days,
-                partition_base_dir=f"{stored.root}/{table}",
+                [f"{root}/{file.name}" for file in files], schema, "parquet", system, days,
+                partition_base_dir=f"{root}/{table}",
             ))  # fmt: skip

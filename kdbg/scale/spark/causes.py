@@ -27,7 +27,7 @@ def judgements(folder: str) -> Iterator[tuple[str, bool, list[Case]]]:
     of them. Raise `InputError` where the folder holds no tables, or any of its runs did not judge its captures.
     """
     tables = DeltaFolder(folder)
-    files = tables.files([CAUSES])[CAUSES]
+    files = tables.files([CAUSES]).files[CAUSES]
     runs = [(row["run"], json.loads(row["entry"])) for row in tables.runs(["run", "entry"])]
     lacking = sum(CAUSES not in entry for _, entry in runs)
     if lacking:

@@ -82,6 +82,13 @@ class TableFile(NamedTuple):
     rows: int
 
 
+class StoredTables(NamedTuple):
+    """The files of tables at one time. deltalake does not work in forked processes: these get the list."""
+
+    out: str
+    files: dict[str, list[TableFile]]
+
+
 class DeltaFolder:
     """A folder of Delta tables; `out` is its path or URL. Raise `InputError` where deltalake is missing."""
 
@@ -148,7 +155,7 @@ class DeltaFolder:
             for one in actions
         ]
 
-    def files(self, tables: Iterable[str]) -> dict[str, list[TableFile]]:
+    def files(self, tables: Iterable[str]) -> StoredTables:
         """Return the files of some tables, of complete runs. Raise `InputError` where there are no tables.
 
         The tables are opened before the list of runs, so that each run that a table may have is in the list. Of a run
@@ -165,7 +172,7 @@ class DeltaFolder:
                     files = [] if run["operation"] == REPLACE else files
                     files += [TableFile(*one) for one in json.loads(run["actions"]).get(name, ())]
             found[name] = files
-        return found
+        return StoredTables(self.out, found)
 
     def runs(self, columns: list[str]) -> list[dict[str, Any]]:
         """Return these columns of the runs in their order. Raise `InputError` where there are none."""

@@ -84,7 +84,7 @@ def tables(spark: SparkSession, folder: str) -> dict[str, DataFrame]:
     from .delta import DeltaFolder
 
     stored, frames = DeltaFolder(folder), {}
-    for table, files in stored.files(TABLES).items():
+    for table, files in stored.files(TABLES).files.items():
         schema = from_arrow_schema(SCHEMAS[table]).add("date", "date")
         reader = spark.read.schema(schema).option("basePath", f"{stored.out}/{table}")
         paths = [f"{stored.out}/{file.name}" for file in files]

@@ -47,6 +47,7 @@ PAGE = {*MESSAGES, "jinja2", "markupsafe", "sqlite3", "kdbg.views.report", "kdbg
 ARCHIVES = {
     *MESSAGES,
     *ARROW,
+    "deltalake",
     "orjson",
     "pandas",
     "pyspark",
@@ -115,6 +116,7 @@ TABLE = [
     Row("apis", (), {"construct", "orjson"}),
     Row("coverage", (), {"construct", "orjson"}),
     Row("pipeline", (CAPTURES / "nothing.pcap", "--out", "nowhere"), ARCHIVES, status=2),
+    Row("tables", ("compact", CAPTURES), ARCHIVES, status=2),
     Row("query", ("nowhere", "--ask", "lag", "--show-sql"), {"kdbg.views.tables"}),
     Row("query", (CAPTURE, "SELECT COUNT(*) FROM exchanges"), QUESTIONS),
     Row("query", (CAPTURES, "SELECT 1", "--master", "local[1]"), ARCHIVES, status=2),

@@ -263,7 +263,7 @@ class TestMaintenance:
         names = [f"{n:02}" for n in range(12)]
         for name in names:
             commit(tmp_path, name, append=True)
-        before = [*tmp_path.glob("groups/*/*.parquet")]
+        before = [*tmp_path.glob("groups/date=*/*.parquet")]
         assert len(before) == len(names)
         assert "groups: 12 files merged into 1" in call("tables", "compact", tmp_path).out.splitlines()
         assert groups(tmp_path) == stored(tmp_path) == names
@@ -276,7 +276,7 @@ class TestMaintenance:
         assert all(map(Path.exists, before))
         assert "groups: 13 files deleted" in call("tables", "vacuum", tmp_path, "--retention", 0).out
         assert not any(map(Path.exists, before))
-        assert len(list(tmp_path.glob("groups/*/*.parquet"))) == 1
+        assert len(list(tmp_path.glob("groups/date=*/*.parquet"))) == 1
         assert groups(tmp_path) == stored(tmp_path) == names
         commit(tmp_path, "new")
         assert groups(tmp_path) == stored(tmp_path) == ["new"]

@@ -94,7 +94,7 @@ def test_all_readers_have_the_same_rows(run: Run, spark: Any, tmp_path: Path) ->
 @pytest.mark.usefixtures("spark")
 def test_a_reader_has_nothing_of_files_that_are_not_in_the_log(run: Run, tmp_path: Path) -> None:
     out, outcome = run([CAPTURES / "errors.pcap"])
-    path = next((out / "exchanges").glob("*/*.parquet"))
+    path = next((out / "exchanges").glob("date=*/*.parquet"))
     (path.parent / "killed-0.parquet").write_bytes(path.read_bytes())
     for read in (of_kdbg, of_duckdb, of_polars, of_pandas):
         assert read(out, "exchanges")[0] == outcome.rows["exchanges"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kdbg.capture import open_capture
-from kdbg.errors import SparkError
+from kdbg.errors import InputError
 from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.scale.spark.sql import ADAPTIVE, asking
 from kdbg.views.report.collector import Collected
@@ -76,5 +76,5 @@ def test_tables_and_captures_make_the_same_report(spark: Any, run: Run, tmp_path
 
 
 def test_a_folder_without_tables_is_refused(spark: Any, tmp_path: Path) -> None:
-    with pytest.raises(SparkError, match=": no tables"):
+    with pytest.raises(InputError, match=": no tables"):
         asking(spark, str(tmp_path))

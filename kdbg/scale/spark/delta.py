@@ -134,8 +134,9 @@ class DeltaFolder:
             if found is None:
                 dated = ["date"] if "date" in schema.names else None
                 return DeltaTable.create(
-                    f"{self._uri}/{table}", schema, mode="ignore", partition_by=dated, storage_options=self.options
-                )
+                    f"{self._uri}/{table}", schema, mode="ignore", partition_by=dated, storage_options=self.options,
+                    configuration={"delta.checkpointInterval": "10"},
+                )  # fmt: skip
             there = {field.name for field in found.schema().fields}
             new = [field for field in DeltaSchema.from_arrow(schema).fields if field.name not in there]
             if new:

@@ -19,10 +19,11 @@ RETENTION = 7
 @click.option("--dry-run", is_flag=True, help="Print the files that vacuum would delete, and delete nothing.")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Print at most N versions, with history.")
 def command(action: str, folder: str, retention: float | None, dry_run: bool, limit: int | None) -> int:
-    """Maintain the Delta Lake tables that `kdbg pipeline` wrote to DIR.
+    """Compact, vacuum, list and convert Delta tables.
 
-    compact merges small files. vacuum deletes files that no version of the retention time refers to, such as those of
-    killed runs. history lists the versions of each table. migrate converts tables of earlier versions of kdbg.
+    DIR has Delta Lake tables, as written by `kdbg pipeline`; a path or a URL. compact merges small files. vacuum
+    deletes files that no version of the retention time refers to, such as those of killed runs. history lists the
+    versions of each table. migrate converts tables of earlier versions of kdbg.
 
     \b
     kdbg tables compact tables/

@@ -189,6 +189,33 @@ class TestSeveralRunsAtOnce:
         assert other.recover()["commit"] == 1
         assert groups(tmp_path) == ["a"]
 
+    @pytest.mark.parametrize("written", [True, False])
+    def test_a_commit_whose_response_is_lost_counts_if_it_is_in_the_log(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: bool
+    ) -> None:
+        commit(tmp_path, "a")
+        output = Output(str(tmp_path))
+        whole, lost = output.write, [True]
+
+        def write_once(*arguments: Any, **named: Any) -> None:
+            fails = lost and lost.pop()
+            if written or not fails:
+                whole(*arguments, **named)
+            if fails:
+                raise OSError("connection reset")
+
+        monkeypatch.setattr(output, "write", write_once)
+        output.begin()
+        files = write(output, "b")
+        if written:
+            output.commit(files, {"files": {"b": 1}}, append=True)
+        else:
+            with pytest.raises(SparkError, match="connection reset"):
+                output.commit(files, {"files": {"b": 1}}, append=True)
+        output.abandon()
+        assert groups(tmp_path) == stored(tmp_path) == (["a", "b"] if written else ["a"])
+        assert len(list(tmp_path.glob("groups/date=*/*"))) == 1 + written
+
 
 class Unfinished(Output):
     """One that is killed once its run is committed to the table of runs."""

@@ -17,7 +17,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -32,8 +32,17 @@ from ... import __version__
 from ...errors import InputError, KdbgError, SparkError
 from ...views.tables.columns import RUNS, STATE
 from .archive.store import HIDDEN, refusals
-from .delta import APPEND, APPLICATION, REPLACE, RUN_COLUMNS, RUN_COMMITTED, SCHEMAS, DeltaFolder, TableFile
-from .delta import delta_refusals as refusals_of_delta
+from .delta import (
+    APPEND,
+    APPLICATION,
+    REPLACE,
+    RUN_COLUMNS,
+    RUN_COMMITTED,
+    SCHEMAS,
+    DeltaFolder,
+    TableFile,
+    delta_refusals,
+)  # fmt: skip
 from .parquet import ParquetFile
 
 if TYPE_CHECKING:
@@ -41,9 +50,9 @@ if TYPE_CHECKING:
 
 TRIES = 100
 """Commits that are tried while other writers are faster."""
-RESERVE = 1 << 20
+RESERVED, RESERVE = "reserved", 1 << 20
 """Bytes that are kept free on a local disk until a run is decided, so that a full disk does not stop the commits after
-it; the log entries of one table take some bytes for each file."""
+it; the log takes some bytes more for each file."""
 Row: TypeAlias = dict[str, Any]
 MakeRows: TypeAlias = Callable[[list[Row]], tuple[list[Row], bool]]
 """Takes the rows of the table of runs; returns new ones, and whether they replace all. It may raise."""
@@ -61,7 +70,7 @@ class Output(DeltaFolder):
         self.run: str = f"{self.started:%Y%m%dT%H%M%S%f}-{platform.node()}-{os.getpid()}"
         self.folder: str = f"{self.out}/{HIDDEN}{self.run}"
         self._hidden = f"{self.root}/{HIDDEN}{self.run}"
-        self._decided = False
+        self.is_decided: bool = False
 
     def entries(self) -> list[tuple[str, Row]]:
         """Return the names of the runs that wrote the tables, and what each noted; none where there are no tables."""
@@ -91,8 +100,8 @@ class Output(DeltaFolder):
 
     def abandon(self) -> None:
         """Delete the run's temporary files, and unless it is committed its files in the tables."""
-        found = [] if self._decided else [path for table in SCHEMAS for path in self._files(f"{self.root}/{table}")]
-        for path in found:
+        tables = () if self.is_decided else (*SCHEMAS, RUNS)
+        for path in (path for table in tables for path in self._files(f"{self.root}/{table}")):
             if path.rpartition("/")[2].startswith(f"{self.run}-"):
                 self.system.delete_file(path)
         if self.system.get_file_info(self._hidden).type == fs.FileType.Directory:
@@ -120,6 +129,7 @@ class Output(DeltaFolder):
     def commit_rows(self, make: MakeRows) -> None:
         """Commit rows to the table of runs, and then their files to the tables."""
         self._decide(make)
+        self.drop(RESERVED)
         try:
             self.settle()
         except KdbgError as error:
@@ -151,65 +161,62 @@ class Output(DeltaFolder):
         """Commit the files of runs to one table, unless it has them."""
         from deltalake.exceptions import DeltaError
 
-        for attempt in range(TRIES):
+        for _ in self.tries():
             table = self.opened(name)
             done = table.transaction_version(APPLICATION) or 0
-            row = next((row for row in rows if row["sequence"] > done), None)
-            if row is None:
+            pending = [(row, json.loads(row["actions"]).get(name)) for row in rows if row["sequence"] > done]
+            if not pending:
                 return
-            files = [TableFile(*file) for file in json.loads(row["actions"]).get(name, ())]
+            row, files = next((one for one in pending if one[1] or one[0]["operation"] == REPLACE), pending[-1])
+            files = [TableFile(*file) for file in files or ()]
             replace, said = row["operation"] == REPLACE, {"run": row["run"]}
-            with refusals_of_delta(self.out):
+            with delta_refusals(self.out):
                 try:
                     self.write(table, name, files, row["sequence"], replace=replace, metadata=said)
                 except DeltaError:  # where another writer was faster, there is a new version
                     if self.opened(name).version() == table.version():
                         raise
-                    time.sleep(random() * min(attempt, 10) / 10)
-        raise SparkError(f"{self.out}/{name}: other writers were faster {TRIES} times", "run the same command again")
 
     def _decide(self, make: MakeRows) -> None:
         """Commit rows to the table of runs, after a check of what is there."""
         from deltalake.exceptions import DeltaError
 
-        reserve = self._reserve()
-        for attempt in range(TRIES):
+        columns = [name for name in RUN_COLUMNS.names if name != "sequence"]
+        for _ in self.tries():
             table = self.opened(RUNS)
             self.settle(table)
-            with refusals_of_delta(self.out):
-                rows, replace = make(self.run_rows(table, [name for name in RUN_COLUMNS.names if name != "sequence"]))
-                sequence = (table.transaction_version(APPLICATION) or 0) + 1
-                rows = [{"sequence": sequence} | row for row in rows]
+            rows, replace = make(self.run_rows(table, columns))
+            sequence = (table.transaction_version(APPLICATION) or 0) + 1
+            rows = [row | {"sequence": sequence} for row in rows]
+            with delta_refusals(self.out):
+                self._reserve(RESERVE + 4 * len(rows[-1]["actions"]))
                 file = ParquetFile(self.out, RUNS, self.run, RUN_COLUMNS)
                 file.write(pa.Table.from_pylist(rows, RUN_COLUMNS))
                 written = TableFile(*file.close())
-                said = {"run": self.run}
+                self.is_decided = True  # until the opposite is certain
                 try:
-                    self.write(table, RUNS, [written], sequence, replace=replace, metadata=said)
-                    self._decided = True
-                except (DeltaError, OSError):  # the commit may be there all the same
+                    self.write(table, RUNS, [written], sequence, replace=replace, metadata={"run": self.run})
+                except (DeltaError, OSError):
                     now = self.opened(RUNS)
-                    self._decided = written in self.log_files(now, RUNS)
-                    if not self._decided and now.version() == table.version():
+                    self.is_decided = rows[-1] in self.run_rows(now, RUN_COLUMNS.names)
+                    if not self.is_decided and now.version() == table.version():
                         raise
-            if self._decided:
-                if reserve:
-                    self.system.delete_file(reserve)
+            if self.is_decided:
                 return
-            self.system.delete_file(f"{self.root}/{written.name}")
+
+    def tries(self) -> Iterator[None]:
+        """Yield as often as a commit is tried while other writers are faster, with pauses between."""
+        for attempt in range(TRIES):
+            yield
             time.sleep(random() * min(attempt, 10) / 10)
         raise SparkError(f"{self.out}: other writers were faster {TRIES} times", "run the same command again")
 
-    def _reserve(self) -> str:
-        """Take room for the commits on a local disk; return the file's path, "" elsewhere."""
-        if not isinstance(self.system, fs.LocalFileSystem):
-            return ""
-        path = f"{self._hidden}/reserve"
-        with refusals(self.out):
-            self.system.create_dir(self._hidden)
-            with self.system.open_output_stream(path) as file:
-                file.write(os.urandom(RESERVE))  # some file systems store zeros in no room
-        return path
+    def _reserve(self, size: int) -> None:
+        """Take room for the commits on a local disk, until `drop` gives it back."""
+        if isinstance(self.system, fs.LocalFileSystem):
+            self.system.create_dir(f"{self._hidden}/{RESERVED}")
+            with self.system.open_output_stream(f"{self._hidden}/{RESERVED}/bytes") as file:
+                file.write(os.urandom(size))  # some file systems store zeros in no room
 
     def _names(self, folder: str) -> list[str]:
         return [info.base_name for info in self.system.get_file_info(fs.FileSelector(folder, allow_not_found=True))]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
-from random import random
 from typing import Any
 
 import orjson
@@ -18,7 +17,7 @@ from ...errors import InputError
 from ...views.tables.columns import CAUSES, RUNS, STATE
 from ...views.tables.columns import TABLES as COLUMNS
 from .archive.store import refusals
-from .commit import TRIES, Output
+from .commit import Output
 from .delta import MIGRATE, SCHEMAS, TableFile, delta_refusals
 from .follow.followed import OWN, RUN_NAME
 from .parquet import ParquetFile
@@ -34,19 +33,13 @@ def compact(output: Output) -> Iterator[tuple[str, int, int]]:
     output.runs([])
     output.settle()
     for name in ALL:
-        for attempt in range(TRIES):
+        for _ in output.tries():
             table = output.opened(name)
             before = len(output.log_files(table, name))
-            with delta_refusals(output.out):
-                try:
-                    table.optimize.compact(max_concurrent_tasks=1)
-                except CommitFailedError:  # a writer replaced these files meanwhile
-                    if attempt == TRIES - 1:
-                        raise
-                    time.sleep(random())
-                    continue
-            yield name, before, len(output.log_files(output.opened(name), name))
-            break
+            with delta_refusals(output.out), suppress(CommitFailedError):  # a writer replaced these files meanwhile
+                table.optimize.compact(max_concurrent_tasks=1)
+                yield name, before, len(output.log_files(output.opened(name), name))
+                break
 
 
 def vacuum(output: Output, hours: int, *, dry_run: bool) -> Iterator[tuple[str, list[str]]]:

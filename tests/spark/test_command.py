@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 
 import polars
 import pytest
@@ -124,6 +125,22 @@ def test_a_run_that_is_killed_leaves_the_tables_as_they_were(tmp_path: Path) -> 
     pipeline(*others, "--out", out)
     assert tabled(out) == decoded(others)
     assert not [path for path in out.iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.nightly  # starts a session each time; test_kills.py kills what commits, by day too
+def test_a_run_that_is_killed_at_any_moment_leaves_the_old_or_the_new_tables(tmp_path: Path) -> None:
+    out, dice, times = tmp_path / "tables", Random(27), 8
+    others = [CAPTURES / "aiokafka.pcap", CAPTURES / "kafka-python.pcap"]
+    old, new = decoded([ERRORS]), decoded(others)
+    for _ in range(times):
+        pipeline(ERRORS, "--out", out, status=1)
+        with started(*others, "--out", out) as running:
+            time.sleep(dice.uniform(0, 6))
+            running.kill()
+            running.wait(60)
+        rows = call("query", out, "SELECT count(*) AS n FROM exchanges", "--format", "csv").out
+        assert int(rows.split()[1]) == len(tabled(out))
+        assert tabled(out) in (old, new)
 
 
 @pytest.mark.nightly

@@ -378,6 +378,8 @@ def former(tmp_path: Path) -> Path:
     (out / ".kdbg-following").mkdir()
     said = {"commit": 4, "files": [name for name, *_ in pending.close()["files"]]}
     (out / ".kdbg-following/pending.json").write_text(json.dumps(said))
+    (out / "causes").mkdir()
+    (out / "causes/one-0.jsonl").write_text('{"file":"one.pcap","cause":"x","severity":"error"}\n')
     (out / "_kdbg.json").write_text(json.dumps({"kdbg": "0.1", "runs": entries, "tables": TABLES}))
     assert files
     return out
@@ -401,13 +403,31 @@ class TestMigration:
         assert (done.status, done.out, done.err) == (0, "converted the tables of 2 runs\n", "")
         assert groups(former) == stored(former) == ["follow", "one"]
         assert not (former / "_kdbg.json").exists()
+        assert not list(former.glob("causes/*.jsonl"))
+        assert ask(former, "SELECT run, capture, place, cause FROM {causes}") == [("one", "one.pcap", 0, "x")]
         output = commit(former, "new", append=True)
         assert output.known() == {"one.pcap": 7, "follow.pcap": 7, "new": 1}
         assert dict(output.entries())["follow"]["commit"] == 3
         assert groups(former) == stored(former) == ["follow", "new", "one"]
         assert call("tables", "migrate", former).status == 2
 
-    @pytest.mark.parametrize("state", ["no JSON", "[]", '{"runs": [{}]}'])
+    def test_one_that_was_killed_after_its_commit_is_completed(self, former: Path) -> None:
+        state = (former / "_kdbg.json").read_bytes()
+        call("tables", "migrate", former)
+        (former / "_kdbg.json").write_bytes(state)
+        assert call("tables", "migrate", former).out == "converted the tables of 2 runs\n"
+        assert not (former / "_kdbg.json").exists()
+        assert groups(former) == stored(former) == ["follow", "one"]
+
+    def test_a_damaged_cause_is_refused_in_a_line(self, former: Path) -> None:
+        (former / "causes/one-0.jsonl").write_text("[]\n")
+        done = call("tables", "migrate", former)
+        assert (done.status, done.out) == (2, "")
+        assert done.err == f"kdbg: {former}/causes/one-0.jsonl: a line is not a cause\n"
+        assert (former / "_kdbg.json").exists()
+        assert not (former / "runs").exists()
+
+    @pytest.mark.parametrize("state", ["no JSON", "[]", '{"runs": []}', '{"runs": [{}]}'])
     def test_a_damaged_list_of_runs_is_refused_in_a_line(self, former: Path, state: str) -> None:
         (former / "_kdbg.json").write_text(state)
         done = call("tables", "migrate", former)

@@ -85,7 +85,9 @@ def migrate(output: Output) -> int:
         try:
             entries = {str(entry["run"]): {"files": {}, **entry} for entry in json.loads(said)["runs"]}
         except (ValueError, KeyError, TypeError):
-            raise InputError(f"{output.out}/{STATE}: not the list of runs of a pipeline") from None
+            entries = {}
+        if not entries:
+            raise InputError(f"{output.out}/{STATE}: not the list of runs of a pipeline")
         causes = [info.path for info in _infos(output, CAUSES) if info.path.endswith(".jsonl")]
         runs = output.open(RUNS)
         if runs is None or not output.run_rows(runs, []):  # else it was killed after the commit
@@ -106,7 +108,7 @@ def _files(output: Output, runs: Mapping[str, Any]) -> Iterator[TableFile]:
     if output.system.get_file_info(pending).type == fs.FileType.File:
         with output.system.open_input_stream(pending) as opened:
             said = json.loads(opened.read())
-        killed = {*said["files"]} if said["commit"] != runs[RUN_NAME].get("commit") else set()
+        killed = {*said["files"]} if said["commit"] != runs.get(RUN_NAME, {}).get("commit") else set()
     for info in (info for table in COLUMNS for info in _infos(output, table)):
         name = info.path.removeprefix(f"{output.root}/")
         if info.base_name.rpartition("-")[0] in runs and info.extension == "parquet" and name not in killed:
@@ -119,12 +121,16 @@ def _causes(output: Output, paths: list[str]) -> Iterator[TableFile]:
     rows: list[dict[str, Any]] = []
     for path in paths:
         with output.system.open_input_stream(path) as opened:
-            found = map(orjson.loads, opened.read().splitlines())
-        rows += [
-            {"run": path.rpartition("/")[2].rpartition("-")[0], "capture": one["file"], "place": place,
-             "severity": one["severity"], "cause": one["cause"], "object": orjson.dumps(one).decode()}
-            for place, one in enumerate(found)
-        ]  # fmt: skip
+            lines = opened.read().splitlines()
+        run = path.rpartition("/")[2].rpartition("-")[0]
+        try:
+            rows += [
+                {"run": run, "capture": one["file"], "place": place, "severity": one["severity"], "cause": one["cause"],
+                 "object": orjson.dumps(one).decode()}
+                for place, one in enumerate(map(orjson.loads, lines))
+            ]  # fmt: skip
+        except (ValueError, KeyError, TypeError):
+            raise InputError(f"{path}: a line is not a cause") from None
     if rows:
         file = ParquetFile(output.out, CAUSES, output.run, SCHEMAS[CAUSES])
         file.write(pa.Table.from_pylist(rows, SCHEMAS[CAUSES]))

@@ -3,9 +3,9 @@
     count ─ read ═ shuffle and sort ═ pair (─ decode) (─ judge) ─ commit
 
 Spark runs the tasks, again where one is lost, and moves the packets from those that read to those that pair; these make
-the rows as well, but for what others must decode. Tables and such exchanges are written by the tasks themselves into
-the run's hidden folder; a task's report names its files, and only reported files become part of anything, so that what
-an attempt wrote before it died is never read.
+the rows as well, but for what others must decode. Tasks write their files themselves: rows into the tables' folders,
+such exchanges into the run's hidden folder. A task's report names its files, and only reported files become part of
+anything, so that what an attempt wrote before it died is never read.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ import pytest
 from deltalake import DeltaTable
 
 import kdbg
-from kdbg.errors import InputError, SparkError
+from kdbg.errors import CaptureRefused, InputError, SparkError
 from kdbg.scale.spark.commit import Output
 from kdbg.scale.spark.delta import RUN_COLUMNS, SCHEMAS, DeltaFolder
 from kdbg.scale.spark.follow.followed import Followed
@@ -72,6 +72,20 @@ def test_temporary_files_of_killed_runs_are_deleted_and_those_of_others_are_not(
         (tmp_path / f".kdbg-{run}").mkdir()
     commit(tmp_path, "b", append=True)
     assert {path.name for path in tmp_path.glob(".kdbg-*")} == {f".kdbg-{alive}", f".kdbg-{elsewhere}"}
+
+
+@pytest.mark.parametrize("name", ["a b", "a%b", "a#b?c", "ü[x]{y}*", "date=1"])
+def test_the_folder_may_have_any_name(tmp_path: Path, name: str) -> None:
+    for row_name, append in (("a", False), ("b", True)):
+        commit(tmp_path / name, row_name, append=append)
+    assert groups(tmp_path / name) == ["a", "b"]
+    assert call("query", tmp_path / name, "SELECT count(*) FROM groups", "-f", "csv").out == "count_star()\n2\n"
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_path_that_deltalake_takes_for_another_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be in a folder with %XX in its path"):
+        Output(str(tmp_path / "a%20b"))
 
 
 def test_other_files_in_the_folder_stay(tmp_path: Path) -> None:
@@ -210,7 +224,7 @@ class TestSeveralRunsAtOnce:
         if written:
             output.commit(files, {"files": {"b": 1}}, append=True)
         else:
-            with pytest.raises(SparkError, match="connection reset"):
+            with pytest.raises(CaptureRefused, match="connection reset"):
                 output.commit(files, {"files": {"b": 1}}, append=True)
         output.abandon()
         assert groups(tmp_path) == stored(tmp_path) == (["a", "b"] if written else ["a"])

@@ -23,12 +23,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from ...errors import InputError, KdbgError, SparkError
+from ...errors import CaptureRefused, InputError, KdbgError
 from ...extras import install
 from ...views.tables.arrow import TABLES as COLUMNS
 from ...views.tables.arrow import TYPES
 from ...views.tables.columns import ABOUT, CAUSES, RUNS, STATE
-from .archive.store import identity, refusals, resolve
+from .archive.store import URL, identity, refusals, resolve
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -39,6 +39,7 @@ REPLACE, APPEND, FOLLOW, MIGRATE = "replace", "append", "follow", "migrate"
 """What a run does to the tables."""
 UNREADABLE = frozenset({"columnMapping", "deletionVectors"})
 """Features of Delta that a table may have from others, whose Parquet files then do not hold what the table holds."""
+ESCAPE = re.compile("%[0-9a-fA-F]{2}")
 DECORATION = re.compile(r"\x1b\[[0-9;]*m|↳")
 
 
@@ -100,7 +101,9 @@ class DeltaFolder:
             raise InputError(f"tables need deltalake; {install('query')}")
         self.out: str = identity(out.rstrip("/") or out)
         self.system, self.root, _ = resolve(self.out)
-        self._uri, _, query = self.out.partition("?") if "://" in self.out else (self.out, "", "")
+        self._uri, _, query = self.out.partition("?") if URL.match(self.out) else (self.out, "", "")
+        if ESCAPE.search(self._uri):  # deltalake 1.6 writes to the folder, and reads from that of the decoded name
+            raise InputError(f"{self.out}: tables cannot be in a folder with %XX in its path; use another folder")
         self.options: dict[str, str] = _storage_options(self.system, dict(parse_qsl(query)))
 
     def open(self, table: str) -> DeltaTable | None:
@@ -256,7 +259,7 @@ def _storage_options(system: Any, query: Mapping[str, str]) -> dict[str, str]:
 
 @contextmanager
 def delta_refusals(name: str) -> Iterator[None]:
-    """Make a context in which errors of deltalake and of the file system become `SparkError`s of one line."""
+    """Make a context in which errors of deltalake and of the file system become `CaptureRefused` of one line."""
     from deltalake.exceptions import DeltaError
 
     try:
@@ -265,4 +268,4 @@ def delta_refusals(name: str) -> Iterator[None]:
         raise
     except (DeltaError, OSError) as error:
         problem = " ".join(DECORATION.sub("", str(error)).split())
-        raise SparkError(f"{name}: {problem}") from error
+        raise CaptureRefused(name, problem) from error

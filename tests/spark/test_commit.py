@@ -8,7 +8,9 @@ import platform
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import polars
@@ -29,7 +31,7 @@ from kdbg.views.tables.rows import Rows
 from tests.cli.calls import ENVIRONMENT, MAIN, SHIPPED, call
 
 from .decoded import ask
-from .writers import BOTH, commit, groups, row, stored, write
+from .writers import BOTH, commit, follow, groups, row, stored, write
 
 DEAD = f"20260101T000000-{platform.node()}-{2**22 + 1}"
 """A run of a process that cannot be: Linux counts them up to 2 ** 22."""
@@ -189,6 +191,34 @@ class TestSeveralRunsAtOnce:
         commit(tmp_path, "c", append=True)
         Output(str(tmp_path)).settle()
         assert groups(tmp_path) == stored(tmp_path) == ["b", "c"]
+
+    def test_a_reader_that_was_slow_opens_the_tables_again(self, tmp_path: Path) -> None:
+        batches = ["b", "c"]
+
+        class Slow(DeltaFolder):
+            def runs(self, columns: list[str]) -> list[dict[str, Any]]:
+                while batches:
+                    follow(str(tmp_path), batches.pop(0), 0)
+                return super().runs(columns)
+
+        follow(str(tmp_path), "a", 0)
+        found = [file.name for file in Slow(str(tmp_path)).files(["groups"]).files["groups"]]
+        assert sorted(found) == sorted(
+            file.name for file in DeltaFolder(str(tmp_path)).files(["groups"]).files["groups"]
+        )
+        assert len(found) == 3
+        assert groups(tmp_path) == ["a-0", "b-0", "c-0"]
+
+    def test_tables_are_made_by_one_of_several(self, tmp_path: Path) -> None:
+        for number in range(5):
+            out, begin = str(tmp_path / str(number)), Barrier(4)
+
+            def make(out: str = out, begin: Barrier = begin) -> int:
+                begin.wait()
+                return int(DeltaFolder(out).opened("groups").version())
+
+            with ThreadPoolExecutor(4) as pool:
+                assert {made.result() for made in [pool.submit(make) for _ in range(4)]} == {0}
 
     def test_a_batch_is_committed_once(self, tmp_path: Path) -> None:
         one, other = Followed(str(tmp_path)), Followed(str(tmp_path))

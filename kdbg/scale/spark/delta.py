@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 APPLICATION = "kdbg"
 """The application of kdbg's transactions; their version is the sequence number of a run."""
+READS = 3
+"""How often tables are opened anew while runs are committed."""
 REPLACE, APPEND, FOLLOW, MIGRATE = "replace", "append", "follow", "migrate"
 """What a run does to the tables."""
 UNREADABLE = frozenset({"columnMapping", "deletionVectors"})
@@ -127,28 +129,32 @@ class DeltaFolder:
 
     def opened(self, table: str) -> DeltaTable:
         """Return a table as it is now, made if there is none, with all columns of today."""
-        from deltalake import DeltaTable
+        from deltalake import CommitProperties, DeltaTable
         from deltalake import Schema as DeltaSchema
-        from deltalake.exceptions import CommitFailedError
+        from deltalake.exceptions import DeltaError
 
         schema = RUN_COLUMNS if table == RUNS else SCHEMAS[table]
         found = self.open(table)
+        there = {field.name for field in found.schema().fields} if found is not None else set()
+        new = [field for field in DeltaSchema.from_arrow(schema).fields if field.name not in there]
+        if found is not None and not new:
+            return found
         with delta_refusals(self.out):
-            if found is None:
-                dated = ["date"] if "date" in schema.names else None
-                return DeltaTable.create(
-                    f"{self._uri}/{table}", schema, mode="ignore", partition_by=dated, storage_options=self.options,
-                    configuration={"delta.checkpointInterval": "10"},
-                )  # fmt: skip
-            there = {field.name for field in found.schema().fields}
-            new = [field for field in DeltaSchema.from_arrow(schema).fields if field.name not in there]
-            if new:
-                try:
+            try:
+                if found is None:
+                    once = CommitProperties(max_commit_retries=0)
+                    dated = ["date"] if "date" in schema.names else None
+                    DeltaTable.create(
+                        f"{self._uri}/{table}", schema, partition_by=dated, storage_options=self.options,
+                        configuration={"delta.checkpointInterval": "10"}, commit_properties=once,
+                    )  # fmt: skip
+                else:
                     found.alter.add_columns(new)
-                except CommitFailedError:  # another run may have added them
-                    time.sleep(random())
-                return self.opened(table)
-        return found
+            except DeltaError:  # another run may have made the table, or added the columns
+                time.sleep(random() / 10)
+                if (now := self.open(table)) is None or (found and now.version() == found.version()):
+                    raise
+        return self.opened(table)
 
     def log_files(self, table: DeltaTable, name: str) -> list[TableFile]:
         """Return the files that the log of a table lists."""
@@ -163,14 +169,18 @@ class DeltaFolder:
         """Return the files of some tables, of complete runs. Raise `InputError` where there are no tables.
 
         The tables are opened before the list of runs, so that each run that a table may have is in the list. Of a run
-        that a table does not have yet, the files are in the list.
+        that a table does not have yet, the files are in the list: of the last one alone, for each run is committed when
+        all tables have those before it. A table that lacks more was opened too early.
         """
-        opened = {name: self.open(name) for name in tables}
-        runs = self.runs(RUN_COMMITTED)
+        names = [*tables]
+        for _ in range(READS):
+            opened = {name: (table, _done(table)) for name in names for table in [self.open(name)]}
+            runs = self.runs(RUN_COMMITTED)
+            if all(table is None or done >= runs[-1]["sequence"] - 1 for table, done in opened.values()):
+                break
         found: dict[str, list[TableFile]] = {}
-        for name, table in opened.items():
+        for name, (table, done) in opened.items():
             files = [] if table is None else self.log_files(table, name)
-            done = (table and table.transaction_version(APPLICATION)) or 0
             for run in runs:
                 if run["sequence"] > done and run["actions"] is not None:
                     files = [] if run["operation"] == REPLACE else files
@@ -229,6 +239,11 @@ class DeltaFolder:
     def _exists(self, name: str) -> bool:
         with refusals(self.out):
             return bool(self.system.get_file_info(f"{self.root}/{name}").type != fs.FileType.NotFound)
+
+
+def _done(table: DeltaTable | None) -> int:
+    """Return the sequence number of the last run that a table has, 0 for none."""
+    return 0 if table is None else table.transaction_version(APPLICATION) or 0
 
 
 def _partition(name: str) -> dict[str, str | None]:

@@ -20,7 +20,7 @@ from .writers import WRITERS, append, groups, stored
 
 LOCAL, STORE = "local", "store"
 FEW, MANY = 2, 50
-"""Kills by day, and at night."""
+"""Kills by day, on a local disk alone, and at night."""
 LONGEST = {LOCAL: 0.4, STORE: 1.5}
 """Seconds in which a writer commits a few times, from its first commit on."""
 
@@ -59,7 +59,6 @@ def expected(how: str, name: str, last: int) -> list[str]:
 
 CASES = [
     *(pytest.param(how, LOCAL, FEW, id=f"{how}-local") for how in WRITERS),
-    pytest.param("replace", STORE, FEW, id="replace-store"),
     *(
         pytest.param(how, place, MANY, id=f"{how}-{place}-{MANY}", marks=pytest.mark.nightly)
         for how in WRITERS

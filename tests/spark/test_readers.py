@@ -75,7 +75,7 @@ def of_kdbg_on_spark(spark: Any, out: Path, table: str) -> Sums:
 
 def test_all_readers_have_the_same_rows(run: Run, spark: Any, tmp_path: Path) -> None:
     out, wanted = tmp_path / "tables", WantedRows(records=True, values=True)
-    for name in ("errors", "group-rebalance", "transactions"):
+    for name in ("errors", "transactions"):
         run([CAPTURES / f"{name}.pcap"], out=out, append=True, wanted=wanted)
     before: dict[str, Sums] = {}
     for merged in (False, True):

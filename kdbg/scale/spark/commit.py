@@ -101,9 +101,9 @@ class Output(DeltaFolder):
     def abandon(self) -> None:
         """Delete the run's temporary files, and unless it is committed its files in the tables."""
         tables = () if self.is_decided else (*SCHEMAS, RUNS)
-        for path in (path for table in tables for path in self._files(f"{self.root}/{table}")):
-            if path.rpartition("/")[2].startswith(f"{self.run}-"):
-                self.system.delete_file(path)
+        for info in (info for table in tables for info in self.infos(table)):
+            if info.base_name.startswith(f"{self.run}-"):
+                self.system.delete_file(info.path)
         if self.system.get_file_info(self._hidden).type == fs.FileType.Directory:
             self.system.delete_dir(self._hidden)
 
@@ -221,9 +221,10 @@ class Output(DeltaFolder):
     def _names(self, folder: str) -> list[str]:
         return [info.base_name for info in self.system.get_file_info(fs.FileSelector(folder, allow_not_found=True))]
 
-    def _files(self, folder: str) -> list[str]:
-        found = self.system.get_file_info(fs.FileSelector(folder, allow_not_found=True, recursive=True))
-        return [info.path for info in found if info.type == fs.FileType.File]
+    def infos(self, folder: str) -> list[Any]:
+        """Return the files in a folder of the tables, and in its folders, as pyarrow describes them."""
+        selector = fs.FileSelector(f"{self.root}/{folder}", allow_not_found=True, recursive=True)
+        return [info for info in self.system.get_file_info(selector) if info.type == fs.FileType.File]
 
 
 def _is_dead(run: str) -> bool:

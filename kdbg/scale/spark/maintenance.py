@@ -88,7 +88,7 @@ def migrate(output: Output) -> int:
             entries = {}
         if not entries:
             raise InputError(f"{output.out}/{STATE}: not the list of runs of a pipeline")
-        causes = [info.path for info in _infos(output, CAUSES) if info.path.endswith(".jsonl")]
+        causes = [info.path for info in output.infos(CAUSES) if info.path.endswith(".jsonl")]
         runs = output.open(RUNS)
         if runs is None or not output.run_rows(runs, []):  # else it was killed after the commit
             files = [*_files(output, entries), *_causes(output, causes)]
@@ -109,7 +109,7 @@ def _files(output: Output, runs: Mapping[str, Any]) -> Iterator[TableFile]:
         with output.system.open_input_stream(pending) as opened:
             said = json.loads(opened.read())
         killed = {*said["files"]} if said["commit"] != runs.get(RUN_NAME, {}).get("commit") else set()
-    for info in (info for table in COLUMNS for info in _infos(output, table)):
+    for info in (info for table in COLUMNS for info in output.infos(table)):
         name = info.path.removeprefix(f"{output.root}/")
         if info.base_name.rpartition("-")[0] in runs and info.extension == "parquet" and name not in killed:
             rows = pq.read_metadata(info.path, filesystem=output.system).num_rows
@@ -135,9 +135,3 @@ def _causes(output: Output, paths: list[str]) -> Iterator[TableFile]:
         file = ParquetFile(output.out, CAUSES, output.run, SCHEMAS[CAUSES])
         file.write(pa.Table.from_pylist(rows, SCHEMAS[CAUSES]))
         yield TableFile(*file.close())
-
-
-def _infos(output: Output, folder: str) -> list[Any]:
-    """Return the files in a folder of the tables."""
-    selector = fs.FileSelector(f"{output.root}/{folder}", allow_not_found=True, recursive=True)
-    return [info for info in output.system.get_file_info(selector) if info.type == fs.FileType.File]

@@ -78,7 +78,7 @@ class Followed(Output):
         entry = dict(entries).get(RUN_NAME, {})
         if not entry and entries:
             raise SparkError(f"{self.out} contains tables of other runs", "use a new folder with --follow")
-        commits = [path.rpartition("/")[2] for path in self._files(f"{self._own}/checkpoint/commits")]
+        commits = [info.base_name for info in self.infos(f"{OWN}/checkpoint/commits")]
         if not entry and any(name.isdecimal() for name in commits):  # the folder is there before the first of them
             raise SparkError(f"{self.own} belongs to tables that no longer exist", "remove it to start again")
         with refusals(self.out):

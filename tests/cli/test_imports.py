@@ -46,6 +46,7 @@ ARROW = {"pyarrow", "numpy", "asyncio", "multiprocessing", "ssl"}
 ARCHIVES = {
     *MESSAGES,
     *ARROW,
+    "deltalake",
     "orjson",
     "pandas",
     "pyspark",
@@ -115,6 +116,7 @@ TABLE = [
     Row("apis", (), {"construct", "orjson"}),
     Row("coverage", (), {"construct", "orjson"}),
     Row("pipeline", (CAPTURES / "nothing.pcap", "--out", "nowhere"), ARCHIVES, status=2),
+    Row("tables", ("compact", CAPTURES), ARCHIVES, status=2),
     Row("query", ("nowhere", "--ask", "lag", "--show-sql"), {"kdbg.views.tables"}),
     Row("query", (CAPTURE, "SELECT COUNT(*) FROM exchanges"), QUESTIONS),
     Row("query", (CAPTURES, "SELECT 1", "--master", "local[1]"), ARCHIVES, status=2),

@@ -93,5 +93,5 @@ def test_a_page_of_tables_has_the_causes_of_its_captures(run: Run, tmp_path: Pat
 
 
 def test_a_folder_without_tables_is_refused(tmp_path: Path) -> None:
-    with closing(Database()) as database, pytest.raises(InputError, match="no complete tables"):
+    with closing(Database()) as database, pytest.raises(InputError, match=": no tables; create them"):
         of_tables(database, str(tmp_path))

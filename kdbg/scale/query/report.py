@@ -16,6 +16,7 @@ from ...views.report.causes import ReportedCauses
 from ...views.report.queries import Ask
 from ...views.tables.cells import Cells
 from ...views.tables.columns import TABLES
+from ..spark.delta import DeltaFolder
 from .database import Database
 from .sources import Decoded, show
 
@@ -48,7 +49,7 @@ def asking(database: Database, *, copied: bool = False) -> Ask:
 
 def of_tables(database: Database, folder: str) -> Ask:
     """Return a function that runs the SQL of reports on the tables in a folder."""
-    show(database, folder, NEEDED)
+    show(database, DeltaFolder(folder).files(NEEDED), NEEDED)
     return asking(database, copied=True)
 
 

@@ -8,13 +8,13 @@ from typing import Any
 import pyarrow as pa
 
 from ...capture import Capture
-from ...errors import InputError
 from ...exchanges.filters.filter_set import Filters
 from ...views.tables.arrow import DUCKDB_TABLES, batch
 from ...views.tables.cells import LAYOUTS, WIDTHS, Cells
 from ...views.tables.decoding import Decoding
 from ...views.tables.message_columns import WantedRows
-from ..spark.commit import Output
+from ..spark.archive.store import resolve
+from ..spark.delta import StoredTables
 from .database import Database
 
 ROWS = 1 << 14
@@ -66,19 +66,16 @@ class Decoded(Decoding):
             self._size = 0
 
 
-def show(database: Database, folder: str, tables: Set[str]) -> None:
-    """Put some of the tables in a folder into a database. Raise `InputError` where the folder holds no tables."""
+def show(database: Database, stored: StoredTables, tables: Set[str]) -> None:
+    """Put some of the tables in a folder into a database."""
     from pyarrow import dataset
 
-    output = Output(folder)
-    runs = output.runs()
-    if not runs:
-        raise InputError(f"{output.out}: no complete tables; create them with kdbg pipeline")
+    system, root, _ = resolve(stored.out)
     days = dataset.partitioning(pa.schema([("date", pa.date32())]), flavor="hive")
     for table in tables:
-        files = output.files_of(table, runs)
-        if files:
+        if files := stored.files[table]:
             schema = DUCKDB_TABLES[table].append(pa.field("date", pa.date32()))
             database.show(table, dataset.dataset(
-                files, schema, "parquet", output.system, days, partition_base_dir=f"{output.root}/{table}"
+                [f"{root}/{file.name}" for file in files], schema, "parquet", system, days,
+                partition_base_dir=f"{root}/{table}",
             ))  # fmt: skip

@@ -82,11 +82,11 @@ SETTINGS += "".join(f"CREATE MACRO {macro};\n" for macro in MACROS)
 """What makes DuckDB answer as Spark does."""
 
 
-def check(command: str = "query", *more: str) -> None:
-    """Raise `InputError` with what to install where DuckDB, or what else a command needs, is missing."""
+def check(command: str = "kdbg query", hint: str = "", *more: str) -> None:
+    """Raise `InputError` with a hint on what to install where DuckDB, or what else a command needs, is missing."""
     missing = [name for name in (*more, *NEEDED) if find_spec(name) is None]
     if missing:
-        raise InputError(f"kdbg {command} needs {', '.join(missing)}; {install(command)}")
+        raise InputError(f"{command} needs {', '.join(missing)}; {hint or install('query')}")
 
 
 class Database:

@@ -40,9 +40,10 @@ def command(sources: tuple[str, ...], output: str, force: bool, jobs: int, **opt
     from pathlib import Path
 
     from ...errors import InputError
+    from ...extras import install
     from ...scale.query.database import check
 
-    check("report", "jinja2")
+    check("kdbg report", install("report"), "jinja2")
     if output != "-" and not force and Path(output).exists():
         from ...views.report.page import MARK
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -359,7 +360,7 @@ class TestMaintenance:
         found = [line.split() for line in lines if line.startswith("groups ")]
         assert [line[1] for line in found] == ["3", "2", "1", "0"]
         assert [" ".join(line[4:]) for line in found[:3]] == [
-            "optimize – –", f"write append 1 {runs[1]}", f"write overwrite 1 {runs[0]}"
+            "optimize – –", f"append 1 {runs[1]}", f"overwrite 1 {runs[0]}"
         ]  # fmt: skip
         assert len(call("tables", "history", tmp_path, "--limit", 3).out.splitlines()) == 4
 
@@ -393,17 +394,23 @@ class TestMaintenance:
         assert (done.status, done.out) == (2, "")
         assert done.err == f"kdbg: {tmp_path}/groups: kdbg cannot read Delta tables with deletionVectors\n"
 
-    def test_without_deltalake_a_line_says_what_to_install(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("missing", [("deltalake",), ("deltalake", "duckdb", "pyarrow", "pytz")])
+    @pytest.mark.parametrize(
+        "arguments",
+        ["query {} --ask errors", "tables compact {}", "tables history {}", "diagnose {}", "report {} -o -"],
+    )
+    def test_without_an_extra_a_line_says_what_to_install(
+        self, tmp_path: Path, missing: tuple[str, ...], arguments: str
+    ) -> None:
         commit(tmp_path, "a")
-        code = "import sys; sys.modules['deltalake'] = None; from importlib import util\n"
-        code += "found = util.find_spec\n"
-        code += "util.find_spec = lambda name, *more: None if name == 'deltalake' else found(name, *more)\n"
+        code = f"import sys; from importlib import util; missing = {missing}; found = util.find_spec\n"
+        code += "sys.modules.update(dict.fromkeys(missing))\n"
+        code += "util.find_spec = lambda name, *more: None if name in missing else found(name, *more)\n"
         code += "from kdbg.ui.cli import main; main()"
-        for arguments in (("query", tmp_path, "SELECT 1 FROM groups"), ("tables", "compact", tmp_path)):
-            command = [sys.executable, "-c", code, *map(str, arguments)]
-            done = subprocess.run(command, check=False, env=ENVIRONMENT, capture_output=True, text=True)
-            assert (done.returncode, done.stdout) == (2, "")
-            assert done.stderr.startswith("kdbg: tables need deltalake; pip install 'kdbg-kafka[query]'")
+        command = [sys.executable, "-c", code, *arguments.format(tmp_path).split()]
+        done = subprocess.run(command, check=False, env=ENVIRONMENT, capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert re.fullmatch(r"kdbg: .* needs .*; pip install 'kdbg-kafka\[(query|report)\]' .*\n", done.stderr)
 
 
 @pytest.fixture

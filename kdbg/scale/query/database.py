@@ -8,7 +8,6 @@ import threading
 from collections.abc import Iterable, Iterator, Set
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
@@ -16,7 +15,7 @@ from typing import Any
 
 from ...budget import MEMORY
 from ...errors import InputError
-from ...extras import install
+from ...extras import require
 from ...views.tables.columns import ABOUT, TABLES, TIMES
 from ...views.tables.questions import Answer
 
@@ -82,13 +81,6 @@ SETTINGS += "".join(f"CREATE MACRO {macro};\n" for macro in MACROS)
 """What makes DuckDB answer as Spark does."""
 
 
-def check(command: str = "kdbg query", hint: str = "", *more: str) -> None:
-    """Raise `InputError` with a hint on what to install where DuckDB, or what else a command needs, is missing."""
-    missing = [name for name in (*more, *NEEDED) if find_spec(name) is None]
-    if missing:
-        raise InputError(f"{command} needs {', '.join(missing)}; {hint or install('query')}")
-
-
 class Database:
     """Holds the tables, empty at first: `insert` rows, or `show` what is stored elsewhere; then `answer` SQL.
 
@@ -98,7 +90,7 @@ class Database:
 
     def __init__(self, *, hide: bool = False, seconds: float | None = None, files: bool = False) -> None:
         self.hide = hide
-        check()
+        require("kdbg query", "query", *NEEDED)
         import duckdb
 
         from ...views.tables.arrow import DUCKDB_TABLES

@@ -14,7 +14,6 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
 from random import random
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl, unquote
@@ -24,7 +23,7 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from ...errors import CaptureRefused, InputError, KdbgError
-from ...extras import install
+from ...extras import require
 from ...views.tables.arrow import TABLES as COLUMNS
 from ...views.tables.arrow import TYPES
 from ...views.tables.columns import ABOUT, CAUSES, RUNS, STATE
@@ -99,8 +98,7 @@ class DeltaFolder:
     root: str
 
     def __init__(self, out: str) -> None:
-        if find_spec("deltalake") is None:
-            raise InputError(f"tables need deltalake; {install('query')}")
+        require("a folder of Delta tables", "query", "deltalake")
         self.out: str = identity(out.rstrip("/") or out)
         self.system, self.root, _ = resolve(self.out)
         self._uri, _, query = self.out.partition("?") if URL.match(self.out) else (self.out, "", "")

@@ -65,9 +65,9 @@ def history(output: Output) -> Iterator[tuple[str, int, datetime, str, int | Non
         with delta_refusals(output.out):
             versions = [] if table is None else table.history()
         for one in versions:
-            mode = one.get("operationParameters", {}).get("mode", "") if one["operation"] == "WRITE" else ""
+            mode = one.get("operationParameters", {}).get("mode", "")
             when = datetime.fromtimestamp(one["timestamp"] / 1000, UTC)
-            operation = f"{one['operation']} {mode}".strip().lower()
+            operation = (mode if one["operation"] == "WRITE" else one["operation"]).lower()
             yield name, one["version"], when, operation, one.get("rows"), one.get("run")
 
 

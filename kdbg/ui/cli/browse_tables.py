@@ -22,8 +22,9 @@ from ...exchanges.filters.filter_set import Filters
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.peers import endpoint as ends
 from ...exchanges.messages.serialization import Packed
+from ...extras import require
 from ...protocol.findings.amounts import count
-from ...scale.query.database import Database, check
+from ...scale.query.database import NEEDED, Database
 from ...views.reading import engine_of, open_any
 from ...views.render.answers import table
 from ...views.render.style import Look
@@ -310,7 +311,7 @@ def _found(path: str, row: Mapping[str, Any]) -> Exchange | None:
 
 def browse(folder: str, look: Look, *, hide: bool, light: bool) -> None:
     """Show the screen over a folder of tables until the user ends it; raise `InputError` where there are none."""
-    check()
+    require("kdbg browse", "query", "deltalake", *NEEDED)
     from ...scale.spark.delta import DeltaFolder
 
     stored = DeltaFolder(folder).files(TABLES)

@@ -40,10 +40,10 @@ def command(sources: tuple[str, ...], output: str, force: bool, jobs: int, **opt
     from pathlib import Path
 
     from ...errors import InputError
-    from ...extras import install
-    from ...scale.query.database import check
+    from ...extras import require
+    from ...scale.query.database import NEEDED
 
-    check("kdbg report", install("report"), "jinja2")
+    require("kdbg report", "report", "jinja2", *NEEDED)
     if output != "-" and not force and Path(output).exists():
         from ...views.report.page import MARK
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
+from ...extras import require
 from ...protocol.findings.amounts import count
 from .output import look
 
@@ -34,12 +37,13 @@ def command(action: str, folder: str, retention: float | None, dry_run: bool, li
         raise click.UsageError("--retention and --dry-run require vacuum")
     if action != "history" and limit is not None:
         raise click.UsageError("--limit requires history")
+    require("kdbg tables", "query", "deltalake", "pyarrow")
     from ...scale.spark import maintenance
     from ...scale.spark.commit import Output
     from ...views.render.answers import table
     from ...views.render.values import escape
 
-    output, style = Output(folder), look("never", True, False)
+    output, style = Output(folder), look("auto", not sys.stdout.isatty(), False)
     if action == "compact":
         for name, before, after in maintenance.compact(output):
             if after < before:
@@ -53,7 +57,8 @@ def command(action: str, folder: str, retention: float | None, dry_run: bool, li
     elif action == "history":
         versions = sorted(maintenance.history(output), key=lambda one: one[2], reverse=True)[:limit]
         columns = ["table", "version", "time", "operation", "rows", "run"]
-        click.echo(table(columns, versions, style), nl=False)
+        rows = [(name, version, time.replace(microsecond=0), *more) for name, version, time, *more in versions]
+        click.echo(table(columns, rows, style), nl=False)
     else:
         runs = maintenance.migrate(output)
         click.echo(f"converted the tables of {count(runs, 'run')}")

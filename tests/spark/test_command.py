@@ -50,8 +50,8 @@ def test_it_closes_with_the_counts_of_decode_and_nothing_of_spark_is_heard(tmp_p
 def test_filters_are_those_of_decode(tmp_path: Path) -> None:
     chosen = ("--api", "produce", "--errors", "--since", "1970-01-02", "--port", 9092)
     wanted = {line["correlation_id"] for line in call("decode", ERRORS, "--format", "json", *chosen).lines}
-    key = "spark.hadoop.fs.s3a.secret.key=hunter2"
-    done = pipeline(ERRORS, "--out", tmp_path / "tables", *chosen, "--conf", key)
+    keys = [word for name in ("secret", "access") for word in ("--conf", f"spark.hadoop.fs.s3a.{name}.key=hunter2")]
+    done = pipeline(ERRORS, "--out", tmp_path / "tables", *chosen, *keys)
     assert wanted == {row[6] for row in tabled(tmp_path / "tables")} != set()
     assert f" {len(wanted)} kept · " in done.closing
     [(_, entry)] = Output(str(tmp_path / "tables")).entries()

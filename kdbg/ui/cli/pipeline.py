@@ -141,9 +141,11 @@ def options_of(given: dict[str, Any], filters: Filters) -> PipelineOptions:
     """Return the command line's options in the form that the pipeline takes."""
     from ...library import read_definitions
     from ...scale.spark.pipeline import PipelineOptions
+    from ...scale.spark.session import without_token
     from ...views.tables.message_columns import WantedRows
 
-    said = given | {"conf": [name for name, _ in given["conf"]]}  # the tables hold these; Spark's values may be keys
+    master = without_token(given["master"]) if given["master"] else None
+    said = given | {"conf": [name for name, _ in given["conf"]], "master": master}  # the tables hold no secrets
     for name, value in filters.given.items():
         said[name] = sorted(value) if isinstance(value, frozenset | tuple) else value
     return PipelineOptions(
@@ -222,6 +224,7 @@ def follow(captures: tuple[str, ...], out: str, filters: Filters, given: dict[st
     from rich.console import Console
 
     from ...scale.spark import session
+    from ...scale.spark.archive.s3 import is_s3
     from ...scale.spark.follow.followed import Followed, Following
     from ...scale.spark.follow.tail import points, strangers
 
@@ -229,6 +232,8 @@ def follow(captures: tuple[str, ...], out: str, filters: Filters, given: dict[st
         raise InputError("--follow always appends; omit --append")
     if (given["master"] or "").startswith("sc://"):
         raise InputError("--follow cannot use Spark Connect; use another --master")
+    if is_s3(out):
+        raise InputError("--follow cannot write to S3; run kdbg pipeline --append on a schedule instead")
     named = [str(Path(name).resolve()) if "://" not in name else name for name in captures]
     for name in strangers(points(named, rolled=given["rolled"])):  # what is not there is refused too
         say(f"skipped {name}: --follow needs pcap files as written by tcpdump")

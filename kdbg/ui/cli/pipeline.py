@@ -13,7 +13,8 @@ import click
 from ...errors import InputError
 from ...protocol.findings import Kind, Severity
 from ...protocol.findings.amounts import count
-from . import DEFINITIONS, INTERRUPTED, REFUSED, UNDECODED
+from . import DEFINITIONS, INTERRUPTED, REFUSED
+from .failing import fail_on_option, status_of
 from .filters import archive_filter_options, take_filters
 from .options import HELP, Size, conf_option, input_options
 from .output import say
@@ -69,6 +70,7 @@ def duration(value: str) -> float:
               help="Treat a connection as closed after this idle time, with --follow (default: 10m).")  # fmt: skip
 @archive_filter_options
 @click.option("--show-secrets", is_flag=True, help="Write passwords, tokens and other secrets as well.")
+@fail_on_option()
 @input_options
 @click.option("--verbose", is_flag=True, help=HELP["verbose"])
 def command(captures: tuple[str, ...], out: str, **options: Any) -> int:
@@ -213,7 +215,7 @@ def print_outcome(outcome: PipelineOutcome, out: str) -> int:
         listed = ", ".join(f"{severity} {count:,}" for severity, count in causes.items() if count)
         parts.append(count(outcome.causes.total(), "cause") + (f" ({listed})" if listed else ""))
     click.echo(" · ".join([*parts, f"tables in {escape(out)}"]), err=True)
-    return UNDECODED if any(Kind(kind).is_error for kind in findings) else 0
+    return status_of([*(Kind(kind).severity for kind in findings), *outcome.causes])
 
 
 def follow(captures: tuple[str, ...], out: str, filters: Filters, given: dict[str, Any]) -> int:

@@ -208,10 +208,11 @@ def test_what_is_wrong_is_one_line_that_shows_no_secret(
     assert tables.user[1] not in done.err
 
 
-def test_credentials_in_a_url_are_refused_unprinted() -> None:
-    done = run("query", "s3://key:hunter2@lake/tables", "SELECT 1 FROM exchanges")
+@pytest.mark.parametrize("url", ["s3://key:hunter2@lake/tables", "s3://key:hunter2/x@lake/tables", "s3a://key@lake"])
+def test_credentials_in_a_url_are_refused_unprinted(url: str) -> None:
+    done = run("query", url, "SELECT 1 FROM exchanges")
     assert (done.status, done.err.count("\n")) == (2, 1)
-    assert "credentials in a URL; set AWS_ACCESS_KEY_ID instead" in done.err
+    assert "credentials in a URL; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY instead" in done.err
     assert "hunter2" not in done.err
 
 

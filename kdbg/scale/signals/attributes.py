@@ -160,18 +160,11 @@ def of_connection(exchange: Exchange) -> dict[str, Value]:
     return of_peers(peers) | known_attributes(found)
 
 
-class Partition(NamedTuple):
-    """What an exchange says of one partition: `offset` of its last record, or the committed or listed one."""
+def partitions_of(exchange: Exchange) -> Iterator[tuple[Any, int, str | None, int | None, int | None]]:
+    """Yield (topic, partition, group, offset, high watermark) of each partition without an error code.
 
-    topic: Any
-    partition: int
-    group: str | None
-    offset: int | None
-    high_watermark: int | None
-
-
-def partitions_of(exchange: Exchange) -> Iterator[Partition]:
-    """Yield the partitions of an exchange that have no error code; none of a message that may show secrets."""
+    The offset is that of the last record, or that which is committed. A message that may show secrets has none.
+    """
     api = exchange.api.name if exchange.api is not None else ""
     told = {message.direction: message for message in exchange.messages(shallow=True) if not message.misaligned}
     halves = [message_columns(told[side], NO_RECORDS) if side in told else None for side in ("request", "response")]
@@ -181,7 +174,7 @@ def partitions_of(exchange: Exchange) -> Iterator[Partition]:
             base = 0 if api == "Fetch" else offset
             offset = None if base is None or base < 0 or held.last_offset is None else base + held.last_offset
         if not code:
-            yield Partition(topic, partition, group, None if offset is None or offset < 0 else offset, high_watermark)
+            yield topic, partition, group, None if offset is None or offset < 0 else offset, high_watermark
 
 
 class SpanSubject:
@@ -211,7 +204,7 @@ class SpanSubject:
         self.failed: tuple[str, ...] = _distinct(failed)
         name, kind = OPERATIONS.get(exchange.api.key, ("", "")) if exchange.api is not None else ("", "")
         is_single = one and kind and (self.records == 1 or name == "commit")
-        self.offset = next((each.offset for each in partitions_of(exchange)), None) if is_single else None
+        self.offset = next((offset for *_, offset, _ in partitions_of(exchange)), None) if is_single else None
         request = exchange.request
         found = None if request is None else request.fields(("transactional_id",)).get("transactional_id")
         self.transactional_id = clean(found) if isinstance(found, str) else None

@@ -47,7 +47,7 @@ class Family(NamedTuple):
 
     @property
     def stem(self) -> str:
-        """The name as Prometheus' library takes it: OpenTelemetry's metrics have no prefix."""
+        """The name without a suffix; OpenTelemetry's metrics have no prefix."""
         return self.name if self.name.startswith("messaging_") else PREFIX + self.name
 
     @property
@@ -167,10 +167,10 @@ class Metrics:
         self._is_open: Callable[[int], bool] = lambda first_packet: False
         self._causes: Counter[Labels] = Counter()
         self._last: int = 0
-        self._ends: dict[tuple[str, int], int] = {}
-        """Log end offsets of partitions."""
-        self._committed: dict[tuple[str, str, int], int] = {}
-        """Committed offsets of groups."""
+        self._ends: dict[Labels, int] = {}
+        """Log end offsets by topic and partition."""
+        self._committed: dict[Labels, int] = {}
+        """Committed offsets by group, topic and partition."""
 
     def begin(self, names: NamesThen, is_open: Callable[[int], bool]) -> None:
         """Begin a capture: `names` are those of topic ids, `is_open` tells it of a connection by its first packet."""
@@ -209,10 +209,10 @@ class Metrics:
         """Return all but histograms, by the names of families; they are read under `lock`."""
         totals = Totals(*map(sum, zip(self._before, self._now, strict=True)))
         self._open = {first: None for first in self._open if self._is_open(first)}
-        lags: dict[Labels, int] = {
-            (group, topic, str(partition)): max(self._ends[topic, partition] - offset, 0)
-            for (group, topic, partition), offset in self._committed.items()
-            if (topic, partition) in self._ends
+        lags = {
+            labels: max(self._ends[labels[1:]] - offset, 0)
+            for labels, offset in self._committed.items()
+            if labels[1:] in self._ends
         }
         return {
             **self._numbers,
@@ -296,17 +296,13 @@ class Metrics:
 
     def _offsets(self, exchange: Exchange) -> None:
         """Take the log end offsets and the committed offsets of an exchange."""
-        for one in partitions_of(exchange):
-            topic = clean(str(self._names.get(one.topic, one.topic) if isinstance(one.topic, UUID) else one.topic))
-            if one.group is not None and one.offset is not None:
-                _keep(self._committed, (clean(one.group), topic, one.partition), one.offset)
-            elif exchange.api is not None and exchange.api.name in ("Produce", "Fetch"):
-                end = max(
-                    -1 if one.high_watermark is None else one.high_watermark,
-                    -1 if one.offset is None else one.offset + 1,
-                )
-                if end >= 0:
-                    _keep(self._ends, (topic, one.partition), end)
+        for topic, partition, group, offset, high_watermark in partitions_of(exchange):
+            place = clean(str(self._names.get(topic, topic) if isinstance(topic, UUID) else topic)), str(partition)
+            known, key = (self._ends, place) if group is None else (self._committed, (clean(group), *place))
+            end = high_watermark if high_watermark is not None or offset is None else offset + 1
+            value = end if group is None else offset
+            if value is not None and value >= 0 and (key in known or len(known) < SETS):
+                known[key] = value
 
     def _label(self, label: str, value: str) -> str:
         """Return the value that a label gets."""
@@ -336,12 +332,6 @@ class Metrics:
             return labels
         self._folded[ALL,] += 1
         return (OTHERS,) * len(labels)
-
-
-def _keep(known: dict[Any, int], key: tuple[Any, ...], value: int) -> None:
-    """Set a value, unless that would be one too many."""
-    if key in known or len(known) < SETS:
-        known[key] = value
 
 
 LOCAL: Final = "127.0.0.1"

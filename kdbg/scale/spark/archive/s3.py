@@ -24,20 +24,16 @@ URL: Final = re.compile(r"s3a?://(?P<path>[^?]*(?:\?(?!\w+=)[^?]*)*)(?:\?(?P<opt
 OPTIONS: Final = {"region", "scheme", "endpoint_override", "allow_bucket_creation"}
 """pyarrow's options in a URL."""
 PREFIX: Final = "spark.hadoop.fs.s3a."
-PROPERTIES: Final = {
-    "access.key": "access_key", "secret.key": "secret_key", "session.token": "session_token", "endpoint": "endpoint",
-    "endpoint.region": "region", "path.style.access": "path_style", "connection.ssl.enabled": "ssl",
-}  # fmt: skip
-"""The properties of S3A that apply to kdbg's access."""
-VARIABLES: Final = {
-    "access_key": ("AWS_ACCESS_KEY_ID",), "secret_key": ("AWS_SECRET_ACCESS_KEY",),
-    "session_token": ("AWS_SESSION_TOKEN",), "endpoint": ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"),
-    "region": ("AWS_REGION", "AWS_DEFAULT_REGION"),
-}  # fmt: skip
-PROFILE: Final = {
-    "access_key": "aws_access_key_id", "secret_key": "aws_secret_access_key", "session_token": "aws_session_token",
-    "endpoint": "endpoint_url", "region": "region",
-}  # fmt: skip
+FIELDS: Final[Mapping[str, tuple[str, tuple[str, ...], str]]] = {
+    "access_key": ("access.key", ("AWS_ACCESS_KEY_ID",), "aws_access_key_id"),
+    "secret_key": ("secret.key", ("AWS_SECRET_ACCESS_KEY",), "aws_secret_access_key"),
+    "session_token": ("session.token", ("AWS_SESSION_TOKEN",), "aws_session_token"),
+    "endpoint": ("endpoint", ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"), "endpoint_url"),
+    "region": ("endpoint.region", ("AWS_REGION", "AWS_DEFAULT_REGION"), "region"),
+    "path_style": ("path.style.access", (), ""),
+    "ssl": ("connection.ssl.enabled", (), ""),
+}
+"""What is known of S3: the property of S3A after PREFIX, the variables, and the key in a profile of ~/.aws."""
 CREDENTIALS: Final = ("access_key", "secret_key", "session_token")
 
 
@@ -58,8 +54,8 @@ class S3Access(NamedTuple):
         path = matched["path"].removesuffix("/")
         options = dict(each.partition("=")[::2] for each in (matched["options"] or "").split("&") if each)
         bucket = path.partition("/")[0]
-        if "@" in bucket:
-            raise InputError(f"s3://…{bucket.rpartition('@')[2]}: credentials in a URL; set AWS_ACCESS_KEY_ID instead")
+        if "@" in bucket or ":" in bucket:
+            raise InputError("s3://…: credentials in a URL; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY instead")
         if not bucket or not OPTIONS.issuperset(options):
             raise InputError(f"{url}: not a URL of S3; see kdbg guide pipeline")
         host = options.get("endpoint_override", "")
@@ -94,7 +90,7 @@ class S3Access(NamedTuple):
 
     def hadoop_options(self) -> dict[str, str]:
         """Return the properties of Hadoop's S3A."""
-        found = {name: getattr(self, field, "") for name, field in PROPERTIES.items()}
+        found = {name: getattr(self, field, "") for field, (name, _, _) in FIELDS.items()}
         found["path.style.access"] = self.path_style or ("true" if self.endpoint else "")
         return {f"fs.s3a.{name}": value for name, value in found.items() if value}
 
@@ -115,10 +111,10 @@ def is_s3(name: str) -> bool:
 def use_properties(properties: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """Take the properties of S3A that apply to kdbg's access; return the others."""
     said = dict(properties)
-    found = {field: said.pop(PREFIX + name) for name, field in PROPERTIES.items() if PREFIX + name in said}
-    for name in ("path.style.access", "connection.ssl.enabled"):
-        if (value := found.get(PROPERTIES[name], "true").lower()) not in ("true", "false"):
-            raise InputError(f"{PREFIX}{name}={value}: not true or false")
+    found = {field: said.pop(PREFIX + name) for field, (name, _, _) in FIELDS.items() if PREFIX + name in said}
+    for field in ("path_style", "ssl"):
+        if (value := found.get(field, "true").lower()) not in ("true", "false"):
+            raise InputError(f"{PREFIX}{FIELDS[field][0]}={value}: not true or false")
     if ("access_key" in found) != ("secret_key" in found):
         raise InputError(f"{PREFIX}access.key without {PREFIX}secret.key, or the reverse; give both")
     _Given.properties = found
@@ -141,7 +137,7 @@ def access() -> S3Access:
     if _Given.access is not None:
         return _Given.access
     given = _Given.properties
-    environment = {name: next(filter(None, map(os.environ.get, keys)), "") for name, keys in VARIABLES.items()}
+    environment = {field: next(filter(None, map(os.environ.get, names)), "") for field, (_, names, _) in FIELDS.items()}
     sources = [given, environment, _profile()]
     found = {name: next((each[name] for each in sources if each.get(name)), "") for name in ("endpoint", "region")}
     if found["endpoint"] and "://" not in found["endpoint"]:
@@ -164,7 +160,9 @@ def _profile() -> dict[str, str]:
     said = dict(chain.from_iterable(each.items() for each in sections if each))
     services = config.get(f"services {said.get('services')}", {}).get("s3", "")
     named = re.search(r"^\s*endpoint_url\s*=\s*(\S+)", services, re.MULTILINE)
-    return {field: said.get(key, "") for field, key in PROFILE.items()} | ({"endpoint": named[1]} if named else {})
+    return {field: said.get(key, "") for field, (_, _, key) in FIELDS.items()} | (
+        {"endpoint": named[1]} if named else {}
+    )
 
 
 def _sections(name: str) -> dict[str, dict[str, str]]:

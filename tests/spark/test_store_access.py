@@ -6,8 +6,9 @@ import json
 import sys
 import urllib.request
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import boto3
@@ -15,7 +16,9 @@ import pytest
 from pyarrow import fs
 
 from kdbg.scale.spark.archive import s3
+from kdbg.scale.spark.archive.plan import plan
 from kdbg.scale.spark.commit import Output
+from kdbg.scale.spark.pipeline import Pipeline, PipelineOptions
 from tests.cli.calls import CAPTURES, ENVIRONMENT, Outcome, call
 
 from .servers import free_port, serving
@@ -89,13 +92,26 @@ def run(*arguments: object, **environment: str) -> Outcome:
 
 
 @pytest.fixture(scope="module")
-def tables(locked: Store, tmp_path_factory: pytest.TempPathFactory) -> Store:
-    """The store, with a capture in it."""
+def tables(locked: Store, spark: Any) -> Store:
+    """The store, with a capture in it, and its tables."""
     key, secret = locked.user
     system = fs.S3FileSystem(access_key=key, secret_key=secret, region=REGION, endpoint_override=locked.endpoint)
     with system.open_output_stream("lake/captures/a capture.pcap") as file:
         file.write((CAPTURES / "errors.pcap").read_bytes())
+    with reached(locked):
+        options = PipelineOptions(diagnose=True)
+        Pipeline(spark, Output("s3://lake/tables"), options).run(plan(["s3://lake/captures"], options.split))
     return locked
+
+
+@contextmanager
+def reached(store: Store) -> Iterator[None]:
+    """Access the store in this process, and in the tasks that it starts."""
+    s3.use(s3.S3Access(*store.session, store.endpoint, REGION))
+    try:
+        yield
+    finally:
+        s3.use(None)
 
 
 def test_properties_reach_all_tasks_and_are_kept_nowhere(
@@ -113,22 +129,18 @@ def test_properties_reach_all_tasks_and_are_kept_nowhere(
     monkeypatch.setattr(session, "start", started)
     secrets = tables.session
     done = run(
-        "pipeline", "s3://lake/captures", "--out", "s3://lake/tables", "--master", "local[2]", "--diagnose",
+        "pipeline", "s3://lake/captures", "--out", "s3://lake/others", "--master", "local[2]",
         *conf(properties(tables)), "--conf", "spark.sql.shuffle.partitions=2",
     )  # fmt: skip
     assert (done.status, done.out) == (1, ""), done.err
-    assert "tables in s3://lake/tables" in done.closing
+    assert "tables in s3://lake/others" in done.closing
     assert seen == ["{'spark.sql.shuffle.partitions': '2'}"]
-    key, secret, token = secrets
-    s3.use(s3.S3Access(key, secret, token, tables.endpoint, REGION))
-    try:
-        output = Output("s3://lake/tables")
+    with reached(tables):
+        output = Output("s3://lake/others")
         [(_, entry)] = output.entries()
         [file] = output.log_files(output.opened("runs"), "runs")
         kept = output.system.open_input_stream(f"{output.root}/{file.name}")
         stored = json.dumps(entry).encode() + kept.read()
-    finally:
-        s3.use(None)
     assert entry["files"] == {"s3://lake/captures/a capture.pcap": (CAPTURES / "errors.pcap").stat().st_size}
     assert entry["options"]["conf"] == ["spark.sql.shuffle.partitions"]
     for one in secrets:

@@ -258,13 +258,13 @@ class Metrics:
         for half, name in ((exchange.request, "request_bytes"), (exchange.response, "response_bytes")):
             if half is not None:
                 self._add(name, (broker, api, client), half.size)
-        for half in (exchange.request, exchange.response):
-            outline = half.open_outline() if half is not None else None
-            for topic, _, _, records in outline[0] if outline is not None else ():
-                if records:
-                    name = NONE if topic is None else str(topic)
-                    name = self._names.get(topic, name) if isinstance(topic, UUID) else name
-                    self._add("records", (broker, api, self._label("topic", name)), records)
+        halves = (half.open_outline() for half in (exchange.request, exchange.response) if half is not None)
+        rows = [row for outline in halves if outline is not None for row in outline[0]]
+        for topic, _, _, records in rows:
+            if records:
+                name = NONE if topic is None else str(topic)
+                name = self._names.get(topic, name) if isinstance(topic, UUID) else name
+                self._add("records", (broker, api, self._label("topic", name)), records)
         for code, error in dict.fromkeys((error.code, error.name) for error in exchange.errors):
             name = "exchange_steps" if is_normal_step(known, code) else "exchange_errors"
             self._add(name, (broker, api, client, self._label("error", error)))
@@ -276,7 +276,7 @@ class Metrics:
                     self._spread("latency_part_seconds", (broker, api, part), took)
         if known is not None and known.key in OPERATIONS:
             self._operation(exchange, OPERATIONS[known.key])
-        if known is not None and known.name in LAG_APIS:
+        if rows and known is not None and known.name in LAG_APIS:
             self._offsets(exchange)
         if exchange.time != UNTIMED:
             self._last = max(self._last, exchange.time)

@@ -23,7 +23,6 @@ from ...capture import Capture, open_capture
 from ...capture.frames import Dissectors, Frames, FrameWriter
 from ...capture.packet import Packet
 from ...errors import CaptureError
-from ...exchanges.engine.driver import seldom_collected
 from ...exchanges.engine.engine import Engine
 from ...protocol.findings import Kind
 from ...protocol.findings.amounts import count
@@ -67,7 +66,6 @@ class Redaction:
             _again(source) as again,
             tempfile.SpooledTemporaryFile(SPOOLED) as file,
             tempfile.SpooledTemporaryFile(SPOOLED) as kept,
-            seldom_collected(),
         ):
             expected = Expected(file)  # type: ignore[arg-type]  # it is read, written and sought as any other
             with open_capture(again()) as capture:

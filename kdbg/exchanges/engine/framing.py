@@ -130,9 +130,10 @@ class Framer:
     def end(self, time: int, number: int) -> None:
         """Hand over what is left: no more bytes will come."""
         self._now = time
-        self._advance(final=True)
-        self._break_off()
-        self._pass(len(self._data))
+        if self._data:
+            self._advance(final=True)
+            self._break_off()
+            self._pass(len(self._data))
         self._report()
         self.state = Framing.ENDED
         self.owner.end()

@@ -50,7 +50,6 @@ class Redaction:
     others: int = 0
     encrypted: int = 0
     blank: int = 0
-    in_pieces: bool = False
 
     def __init__(self, made: Substitutes) -> None:
         self.made = made
@@ -71,15 +70,13 @@ class Redaction:
             with open_capture(again()) as capture:
                 self.survey(capture, expected)
             locator = Locator(expected, self.unread)
-            with Frames(again()) as frames:
-                table, dissectors = ConnectionTable(locator.accept), Dissectors()
-                for _, packet in packets(frames, dissectors):
-                    self.in_pieces = self.in_pieces or bool(dissectors.pieces)
-                    if packet is not None:
-                        table.receive(packet)
+            with open_capture(again()) as capture:
+                table = ConnectionTable(locator.accept)
+                for block in capture.blocks():
+                    table.receive_all(block)
                 table.close()
             locator.settle()
-            if self.in_pieces:
+            if capture.put_together:
                 with Frames(again()) as frames:
                     self.put_together(frames, locator, kept)
             with Frames(again()) as frames, AtomicFile(target, private=True, staged=True) as output:

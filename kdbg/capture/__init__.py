@@ -133,10 +133,10 @@ def open_capture(source: str | os.PathLike[str] | BinaryIO) -> Capture:
 class Capture:
     """A context manager, to be gone through once: by `blocks`, or as an iterator of Packet. `source` is what it reads.
 
-    `packets` and `bytes` count what was read so far, `other` the packets among them that are no TCP; `first_time` and
-    `last_time` are those of the first and the latest packet, in nanoseconds, None before there is one. A part of a
-    capture says how many packets are `before` it: they count as if they had been read. `keys` are the secrets of TLS
-    that stand in it, and others that it is given.
+    `packets` and `bytes` count what was read so far, `other` the packets among them that are no TCP, `put_together`
+    the IP packets that were sent in pieces; `first_time` and `last_time` are those of the first and the latest packet,
+    in nanoseconds, None before there is one. A part of a capture says how many packets are `before` it: they count as
+    if they had been read. `keys` are the secrets of TLS that stand in it, and others that it is given.
     """
 
     def __init__(self, source: Source, *, before: int = 0, keys: KeyLog | None = None) -> None:
@@ -144,6 +144,7 @@ class Capture:
         self.packets: int = before
         self.bytes: int = 0
         self.other: int = 0
+        self.put_together: int = 0
         self.first_time: int | None = None
         self.last_time: int | None = None
         self._notes: dict[str, int] = {}
@@ -230,6 +231,7 @@ class Capture:
         found = self._dissector(link)(data)
         while isinstance(found, Fragment):  # a tunnel's packets may be sent in pieces, and be pieces themselves
             whole = self._fragments.add(found, time)
+            self.put_together += whole is not None
             found = None if whole is None else self._dissector(RAW)(whole)
         if found is None:
             self.other += 1

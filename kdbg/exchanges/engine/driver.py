@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, Protocol, TypeAlias
 from uuid import UUID
 
@@ -19,19 +17,6 @@ from .framing import Framer
 
 FEW = 16
 """With fewer exchanges than so many at a time, they are large."""
-SELDOM = 10_000, 20, 50
-"""Thresholds of the collector's generations."""
-
-
-@contextmanager
-def seldom_collected() -> Iterator[None]:
-    """Let the garbage collector run seldom: it would go over all connections each time, and find nothing."""
-    before = gc.get_threshold()
-    gc.set_threshold(*SELDOM)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 def quiescent_at(connection: Connection) -> tuple[int, int] | None:

@@ -321,9 +321,8 @@ class Engine:
 
     def _classify(self, channel: Channel) -> Classifier:
         """Find out what is spoken on a channel."""
-        kafka, other = partial(self._kafka_found, channel), partial(self._reject, channel)
-        tls = partial(self._tls_found, channel) if isinstance(channel, Connection) else None
-        return Classifier(lambda: channel.handshake, self.budget, kafka, other, tls)
+        tls = self._tls_found if isinstance(channel, Connection) else None
+        return Classifier(channel, self.budget, self._kafka_found, self._reject, tls)
 
     def _kafka_found(self, connection: Channel, classifier: Classifier, client: int) -> None:
         """Begin the conversation on a connection that proved to be Kafka; `client` is as `watch` is told."""

@@ -30,8 +30,9 @@ from pyspark.sql.types import StructType
 
 from ...capture import Packet
 from ...capture.keylog import KeyLog
+from ...collector import seldom_collected
 from ...errors import SparkError
-from ...exchanges.engine.driver import Drive, seldom_collected
+from ...exchanges.engine.driver import Drive
 from ...exchanges.engine.engine import Engine
 from ...exchanges.filters.filter import ValueForm
 from ...exchanges.filters.filter_set import Filters

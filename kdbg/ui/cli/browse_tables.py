@@ -17,7 +17,7 @@ from uuid import UUID
 from ...capture import Capture
 from ...capture.packet import endpoint
 from ...errors import CaptureError, InputError
-from ...exchanges.engine.driver import Drive, seldom_collected
+from ...exchanges.engine.driver import Drive
 from ...exchanges.filters.filter_set import Filters
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.peers import endpoint as ends
@@ -289,7 +289,7 @@ def _found(path: str, row: Mapping[str, Any]) -> Exchange | None:
     with closing(capture.source):
         if not isinstance(capture, Capture):
             raise CaptureError(path, "not a capture")
-        with capture, seldom_collected():
+        with capture:
             both = {row["client"], row["broker"]}
 
             @cache

@@ -28,7 +28,7 @@ import click
 from ...capture import Capture
 from ...errors import CaptureError
 from ...exchanges.engine.direction import Depth
-from ...exchanges.engine.driver import PAUSE, Drive, Fits, Pairing, seldom_collected
+from ...exchanges.engine.driver import PAUSE, Drive, Fits, Pairing
 from ...exchanges.filters.filter_set import Filters, FilterTally
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.peers import Attempts, Peers, Tried, endpoint
@@ -164,7 +164,7 @@ class Runner:
         for error in found.refused:
             self.refuse(error)
         try:
-            with seldom_collected(), self.progress.through(found.files):
+            with self.progress.through(found.files):
                 files = grouped(found.files, self._merge)
                 for file in files:
                     opened = self._opened(file, choose, several=len(files) > 1)

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from ...analysis.ledgers import Ledgers
 from ...analysis.ledgers.latency import Timed
 from ...capture import Capture, Packet
-from ...exchanges.engine.driver import Drive, Fits, Pairing, seldom_collected
+from ...collector import seldom_collected
+from ...exchanges.engine.driver import Drive, Fits, Pairing
 from ...exchanges.engine.engine import Engine
 from ...exchanges.filters.filter_set import Filters, FilterTally
 from ...exchanges.jobs import ExchangePool

@@ -23,7 +23,7 @@ from ....analysis.diagnosis.text import kept
 from ....analysis.ledgers import Ledgers
 from ....capture import Packet
 from ....capture.keylog import KeyLog
-from ....exchanges.engine.driver import seldom_collected
+from ....collector import seldom_collected
 from ....exchanges.engine.engine import Engine
 from ....protocol.definitions import MessageDefinition, apis
 from ....protocol.grammars import serving

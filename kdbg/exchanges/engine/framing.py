@@ -83,6 +83,16 @@ class Framer:
         """Whether the next byte begins a frame, and nothing is due or left to be said of those before."""
         return self.state is Framing.SYNCED and not (self._data or self.passed) and self.owner.pairing.quiescent
 
+    @property
+    def is_synced(self) -> bool:
+        """Whether the next byte begins a frame, or goes on with the one of which there is a `partial`."""
+        return self.state is Framing.SYNCED and not (self.passed or self._resumed)
+
+    @property
+    def partial(self) -> bytes:
+        """The beginning of a frame that is not complete."""
+        return bytes(self._data)
+
     def data(self, payload: bytes, time: int, number: int) -> None:
         """Take the next bytes of the stream."""
         if self.state is _SYNCED and not self._data:

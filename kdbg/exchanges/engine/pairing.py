@@ -92,6 +92,13 @@ class Pairing:
         waits = self.in_flight or self.unmatched or self.stragglers.overtaken or self.tokens
         return self.open_ends == 2 and not (waits or self.findings or self.undecided)
 
+    @property
+    def is_usual(self) -> bool:
+        """Whether requests and responses went on as usual so far, and nothing but requests in flight waits."""
+        waits = self.unmatched or self.stragglers.wait or self.tokens or self._lost_until is not None
+        said = self.findings or self.undecided or self.handshake is not None or self._holds_much
+        return self.open_ends == 2 and self.latest is not None and self.answered > 0 and not (waits or said)
+
     # Requests
 
     def request(self, header: RequestHeader | None, half: CapturedMessage) -> Exchange:

@@ -139,11 +139,15 @@ class Parcels:
     def __init__(self, topics: dict[UUID, str]) -> None:
         self.topics: dict[UUID, str] = topics
         self._known: dict[int, int] = {}
-        self._searches = Searches()
+        self.searches: Searches = Searches()
+
+    def copied(self, copy: int) -> None:
+        """Take note that the copy of this number is made now."""
+        self._known[copy] = len(self.topics)
 
     def pack(self, exchanges: Sequence[Exchange], copy: int) -> list[bytes]:
-        """Return exchanges for the copy of this number, as bytes in parts; the first ones when it is made."""
-        packed, known = Packed(), self._known.get(copy, len(self.topics))
+        """Return exchanges for the copy of this number, as bytes in parts."""
+        packed, known = Packed(), self._known[copy]
         self._known[copy] = len(self.topics)
         for exchange in exchanges:
             packed.add(exchange)
@@ -156,7 +160,7 @@ class Parcels:
         ends = [*accumulate(SIZES.unpack_from(packed), initial=SIZES.size)]
         names, numbers, common = (packed[start:end] for start, end in pairwise(ends))
         self.topics.update(pickle.loads(names))  # what `pack` made
-        return [exchange for _, exchange in unpack(numbers, common, packed, self.topics, ends[-1], self._searches)]
+        return [exchange for _, exchange in unpack(numbers, common, packed, self.topics, ends[-1], self.searches)]
 
 
 def _shared(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -101,16 +100,13 @@ class _RowPool(ExchangePool):
         super().__init__(to.jobs - 1, engine.topic_names, lambda text: None)
         self.to, self.make = to, make
 
-    def pack(self, exchanges: list[Exchange], copy: int) -> list[bytes]:
-        """Return exchanges as bytes, for a copy, with their latency breakdown, which needs packets."""
-        timings = [exchange.timing for exchange in exchanges]
-        return [pickle.dumps((timings, b"".join(super().pack(exchanges, copy))))]
+    def about(self, exchanges: Sequence[Exchange]) -> list[Any]:
+        """Return the latency breakdowns of exchanges, which need packets."""
+        return [exchange.timing for exchange in exchanges]
 
-    def do_packed(self, packed: bytes, show: Show) -> dict[str, list[Any]]:
+    def do_elsewhere(self, exchanges: list[Exchange], about: list[Any], show: Show) -> dict[str, list[Any]]:
         """Return the rows of exchanges in a copy."""
-        timings, parcel = pickle.loads(packed)  # what this process packed
-        exchanges = self._parcels.unpack(parcel)
-        for exchange, timing in zip(exchanges, timings, strict=True):
+        for exchange, timing in zip(exchanges, about, strict=True):
             exchange.timing = timing
         return self.do(exchanges, show)
 

@@ -94,7 +94,7 @@ def command(
                 raise CaptureError(name, "no protocol lines of a client or broker", "see kdbg guide logs")
             joins.append(join.Join(name if len(log) > 1 else "", ApplicationLog(source).blocks()))
         live = any(is_live(file) for file in files)
-        writer = stack.enter_context(writing(live=live, pager=not no_pager and jobs == 1))
+        writer = stack.enter_context(writing(live=live, pager=not no_pager and jobs <= 1))
         runner = Runner(wanted, writer, logs=True, disk=True, merge=merge, timed=timed, depth=depth_of(format))
         write_files(files, runner, ExchangeOutput(runner, format, shape, jobs), joins)
     return runner.status

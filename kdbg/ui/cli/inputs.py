@@ -26,6 +26,8 @@ from ...protocol.findings.amounts import count
 from ...views.reading import chosen, numbered
 from .output import Writer, say
 
+AUTO, LARGE = 0, 100 << 20
+"""What stands for all available cores, for captures of at least so many bytes."""
 NAMED = 3
 """Files that are named where many are passed over."""
 PATIENCE = 1.0
@@ -36,6 +38,14 @@ NEVER = float("inf")
 ERASE = "\r\x1b[2K"
 LOST = {"dropped": "dropped by the kernel", "unread": "not shown"}
 """What is said of packets that captures lack, by what `Capture.lost` calls them."""
+
+
+def processes(asked: int, size: int | None) -> int:
+    """Return how many processes work on a capture of so many bytes, where so many or `AUTO` were asked for."""
+    if asked != AUTO:
+        return asked
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return available if hasattr(os, "fork") and (size or 0) >= LARGE else 1
 
 
 class InputFiles:

@@ -40,12 +40,13 @@ from ...views.render.values import escape
 from . import INTERRUPTED, REFUSED
 from .failing import status_of
 from .filters import unmatched_lines
-from .inputs import FindingCounts, InputFiles, Progress, closing_parts, passed_over, until_interrupted
+from .inputs import AUTO, FindingCounts, InputFiles, Progress, closing_parts, passed_over, processes, until_interrupted
 from .output import Writer
 
 if TYPE_CHECKING:
     from ...analysis.logs.log import ApplicationLog
-    from ...exchanges.engine.engine import Watch
+    from ...exchanges.engine.engine import Engine, Watch
+    from ...exchanges.jobs import ExchangePool
     from .outlets import Outlet
 
 Blocks: TypeAlias = Iterator[list[Any]]
@@ -273,7 +274,8 @@ class Runner:
             self.left = drive.left
             lines = 0 if isinstance(capture, Capture) else capture.lines
             self.counts.update(
-                packets=capture.packets, lines=lines, exchanges=drive.seen, shown=drive.wanted,
+                packets=capture.packets, lines=lines, exchanges=drive.seen + drive.elsewhere,
+                shown=drive.wanted + drive.elsewhere,
                 connections=engine.connections, others=engine.other_connections,
                 **capture.lost._asdict() if capture.lost is not None else {},
             )  # fmt: skip
@@ -288,6 +290,30 @@ class Runner:
             for problem in capture.problems:
                 self.findings.note(problem)
                 self.say(f"{file.name}: {escape(problem.text)}")
+
+    def processes(self, file: OpenFile, drive: Drive, asked: int) -> int:
+        """Return how many processes work on a capture, where so many or `AUTO` were asked for."""
+        if asked == AUTO and self._splittable(file, drive) is None:
+            return 1
+        return processes(asked, file.source.extent()[1])
+
+    def split(self, file: OpenFile, drive: Drive, pool: ExchangePool) -> None:
+        """Have the processes of a pool read parts of a capture, where all of it is wanted and none waits for more."""
+        found = self._splittable(file, drive)
+        if found is not None and pool.can_split:
+            from ...exchanges.split.engine import SplitEngine  # which one process does without
+
+            drive.split(SplitEngine(*found, pool))
+
+    def _splittable(self, file: OpenFile, drive: Drive) -> tuple[Engine, Capture] | None:
+        """Return engine and capture of a file of which all exchanges are wanted, and nobody has to see them in turn."""
+        from ...exchanges.engine.engine import Engine
+
+        engine, capture = drive.engine, file.capture
+        if not isinstance(capture, Capture) or type(capture) is not Capture or not isinstance(engine, Engine):
+            return None
+        takes_all = drive.takes_all and self.outlet is None and not self.given.given
+        return (engine, capture) if takes_all and file.source.pipe is None else None
 
     def chunks(self, file: OpenFile, drive: Drive) -> Iterator[list[Exchange]]:
         """Yield the wanted exchanges as `Drive.chunks` does; say in between what is odd about connections."""

@@ -129,7 +129,8 @@ def test_records_that_were_accepted_are_counted_apart_from_those_refused(asking:
 
 
 def test_a_name_cannot_leave_the_command() -> None:
-    row = Worth("", 7, "a b';rm.pcap", 1, "c1", None, None, 0, None)
-    assert command(row) == """kdbg decode 'a b'"'"';rm.pcap#7'"""
-    assert command(row._replace(capture="-")) is None
-    assert command(row._replace(number=None)) is None
+    row = Worth("", 7, None, "rm.pcap", "0123456789abcdef", "c1", None, None, 0, None)
+    assert command(row, "a b';rm.pcap") == """kdbg decode 'a b'"'"';rm.pcap#7'"""
+    assert command(row, "-") is None
+    assert command(row, "") is None
+    assert command(row._replace(number=None), "a.pcap") is None

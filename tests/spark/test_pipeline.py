@@ -32,7 +32,7 @@ def test_all_captures_together_hold_every_exchange_that_decode_finds(run: Run) -
     out, outcome = run(captures)
     found = tabled(out)
     assert found == decoded(captures)
-    assert outcome.rows["exchanges"] == outcome.counts["exchanges"] == len(found) > 500
+    assert outcome.rows["exchanges"] == outcome.counts["exchanges"] == len(found) > 300
 
 
 def test_the_counts_add_up(run: Run) -> None:
@@ -83,7 +83,7 @@ def test_a_rolled_capture_is_what_it_was_in_one_file(
     folder = rolled(tmp_path / "rolled", packets, 17, Random(partitions))
     files = sorted(folder.iterdir(), key=lambda path: Random(path.name).random())
     out, _ = run(files, partitions=partitions, split=split)
-    assert tabled(out) == decoded([whole], f"{folder}/roll.pcap*")
+    assert tabled(out) == decoded([whole], "roll.pcap")
     out, _ = run([whole], partitions=partitions, split=split)
     assert tabled(out) == decoded([whole])
 

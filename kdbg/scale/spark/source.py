@@ -225,7 +225,7 @@ class Captures(DataSourceReader):
         until = nanoseconds(self.until)
         found: list[InputPartition] = []
         for number, splits in groupby(whole.splits, key=lambda split: split.capture):
-            one = replace(whole, splits=list(splits))
+            one = replace(whole, splits=list(splits), duplicates=[] if found else whole.duplicates)
             if self.captures in (set(), {whole.captures[number]}) and one.between(None, until).splits:
                 found.append(InputPartition(one))
         return found or [InputPartition(None)]

@@ -17,6 +17,7 @@ from time import monotonic
 from typing import Any
 
 from ...capture import Capture, open_capture
+from ...capture.names import named_files
 from ...capture.source import Source, find
 from ...errors import CaptureError
 from ...exchanges.filters.filter_set import Filters
@@ -48,6 +49,8 @@ class InputFiles:
         self.files: list[str] = []
         self.refused: list[CaptureError] = []
         self._brought: set[str] = set()
+        self.named: list[tuple[str, str]] = []
+        """What the user named that stands for each file, and its path: both without the number of an exchange."""
         self.skipped: list[str] = []
         for name in names:
             try:
@@ -58,6 +61,10 @@ class InputFiles:
             if found != [name]:
                 self._brought.update(found)
             self.files += found
+            for file in found:
+                numbers = numbered(file)
+                path = numbers[0] if numbers else file
+                self.named.append((path if found == [name] else name, path))
         self._brought.difference_update(names)
 
     def pass_over(self, file: str, error: CaptureError) -> bool:
@@ -87,22 +94,28 @@ def holds_tables(source: str) -> bool:
 
 
 def read_captures(
-    sources: Sequence[str], filters: Filters, read: Callable[[Capture, Filters], None], exchanges: Callable[[], int]
+    sources: Sequence[str],
+    filters: Filters,
+    read: Callable[[Capture, Filters, str], None],
+    exchanges: Callable[[], int],
 ) -> tuple[list[str], bool]:
-    """Have captures read one after the other, and say which cannot be; `exchanges` counts those read so far.
+    """Have captures read one after the other, each with its name in tables, and say which cannot be.
+
+    `exchanges` counts those read so far.
 
     Return the names of those that were read, and whether all were that the user named.
     """
 
     found, progress, names = InputFiles(sources), Progress(), list[str]()
     progress.exchanges = exchanges
+    named = {path: file.name for (_, path), file in zip(found.named, named_files(found.named), strict=True)}
     with progress.through(found.files):
         for source in found.files:
             try:
                 name, wanted = chosen(source, filters)
                 with open_capture(name) as capture:
                     progress.begin(capture.source)
-                    read(capture, wanted)
+                    read(capture, wanted, named.get(capture.name, ""))
                     names.append(capture.name)
             except CaptureError as error:
                 if not found.pass_over(source, error):

@@ -105,7 +105,7 @@ time, for a processor's cache holds either."""
 
 @dataclass(frozen=True)
 class Making:
-    """How rows are made: where the tables lie, which exchanges and which rows are wanted.
+    """How rows are made: where the tables lie, which exchanges and which rows are wanted, by which run.
 
     `share` is how many bytes of exchanges a task makes rows of that pairs them too.
     """
@@ -115,6 +115,7 @@ class Making:
     filters: Filters
     wanted: WantedRows
     share: int
+    run: str = ""
 
 
 class Here:
@@ -172,7 +173,7 @@ class Pairer:
 
     def __init__(self, making: Making) -> None:
         self.captures: list[str] = making.captures
-        self.tables = Tables(making.folder)
+        self.tables = Tables(making.folder, making.run)
         self._here = Here(making, self.tables)
         self.counts: Counter[str] = Counter()
         self.topics: dict[UUID, str] = {}

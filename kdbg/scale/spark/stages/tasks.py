@@ -175,7 +175,7 @@ def pair(folder: str, made: Callable[[], Pairer], batches: Batches) -> Batches:
 
 def decode(making: Making, shares: list[list[str]], topics: dict[UUID, str], number: int) -> dict[str, Any]:
     """Make rows of the exchanges in the files of a share; `topics` are the names of topic ids."""
-    known, tables = dict(topics), Tables(making.folder)
+    known, tables = dict(topics), Tables(making.folder, making.run)
     rows, fits = Rows(tables.add, making.wanted, known), making.filters.check(known)
     for name in shares[number]:
         for capture, exchange in exchanges(making.folder, name, known):

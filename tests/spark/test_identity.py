@@ -27,7 +27,7 @@ from .archives import concatenated, rolled, write
 from .conftest import Run
 from .decoded import ask
 
-ONLY_LOCAL = {"connection", "number", "waiting_us", "throttle_us", "network_us", "held_us", "broker_us", "reading_us"}
+ONLY_LOCAL = set[str]()
 """Columns that Spark leaves null."""
 OF_FILES = {"size", "gap_us"}
 """Columns that are about files as the pipeline reads them."""
@@ -114,6 +114,22 @@ def test_hour_by_hour_is_as_all_at_once_but_for_connections_that_were_open(run: 
     assert ask(once, "SELECT DISTINCT capture FROM {exchanges}") == ask(
         tmp_path / "hourly", "SELECT DISTINCT capture FROM {exchanges}"
     )
+
+
+def test_numbers_are_null_where_a_capture_was_divided(run: Run, tmp_path: Path) -> None:
+    packets = concatenated(12)
+    whole, folder = write(tmp_path / "whole.pcap", packets), rolled(tmp_path / "rolled", packets, 4, Random(1))
+    columns = "number, connection, waiting_us, throttle_us, network_us, held_us, broker_us, reading_us, latency_us"
+    question = f"SELECT exchange_uid[18:], {columns} FROM {{exchanges}}"
+    at_once, pieces = (sorted(map(repr, ask(run([path])[0], question))) for path in (whole, folder))
+    assert at_once == pieces != []
+    for options in ({"split": 1 << 16}, {"filters": Filters(port=9092)}):
+        out, _ = run([folder], **options)
+        numbers = "count(number), count(connection), count(broker_us), count(DISTINCT exchange_uid) > 50"
+        assert ask(out, f"SELECT {numbers} FROM {{exchanges}}") == [(0, 0, 0, True)]
+    late = plan([str(folder)])
+    assert all(split.whole for split in late.splits)
+    assert not any(split.whole for split in late.between(None, (late.splits[2].time or 0) - 10**12).splits)
 
 
 def test_a_copy_adds_nothing(run: Run, tmp_path: Path) -> None:

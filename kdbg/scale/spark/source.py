@@ -77,7 +77,7 @@ def capture_rows(
             before += reading.report["packets"]
 
     def is_wanted(exchange: Exchange) -> bool:
-        exchange.peers = connections.heard(exchange).peers  # which are not numbered
+        exchange.peers = connections.heard(exchange).peers  # not numbered: `ports` leave out others
         return fits is None or fits(exchange)
 
     for chunk in Drive(engine, blocks(), lambda: is_wanted).chunks():

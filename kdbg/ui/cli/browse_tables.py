@@ -30,6 +30,7 @@ from ...views.reading import engine_of, open_any
 from ...views.render.answers import table
 from ...views.render.style import Look
 from ...views.render.values import escape
+from ...views.report.opening import command
 from ...views.tables.columns import ABOUT, TABLES
 from ..tui.contents import Beside, Columns, Original, TableRows
 from ..tui.feed import ExchangeFeed, Job, Progress, Tell
@@ -255,7 +256,8 @@ def original(files: Sequence[str], row: Mapping[str, Any], partitions: Iterable[
     if len(files) > 1:
         return Original(missing=f"{capture} consists of {count(len(files), 'rotated file')}; use kdbg decode")
     try:
-        found = _found(files[0] if files else capture, row)
+        path = files[0] if files else capture
+        found = _found(path, row)
     except CaptureError as error:
         return Original(missing=str(error))
     if found is None:
@@ -268,7 +270,7 @@ def original(files: Sequence[str], row: Mapping[str, Any], partitions: Iterable[
         if one.get("topic") and one.get("topic_id"):
             with suppress(ValueError):
                 names[UUID(one["topic_id"])] = one["topic"]
-    return Original(numbers, common, b"".join(data), names)
+    return Original(numbers, common, b"".join(data), names, command=command(row["number"], escape(path)) or "")
 
 
 def files_of(

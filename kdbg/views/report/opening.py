@@ -176,7 +176,7 @@ def late(ask: Ask) -> Point | None:
         return None
     lines = []
     for time, row in found[:MOST_LINES]:
-        where = "" if row.number is None else f" ({row.connection}, #{row.number})"  # tables do not number exchanges
+        where = "" if row.number is None else f" ({row.connection}, #{row.number})"  # of a large capture in tables
         in_all = f", latency {duration(row.latency)}" if row.latency is not None and row.latency > time else ""
         lines.append(OpeningLine(f"{label(row.api)} of {_name(row.client_id)}{where}: {duration(time)}{in_all}"))
     title = f"Slow responses, up to {duration(found[0][0])} above the allowed wait"
@@ -251,19 +251,19 @@ def worth_looking(ask: Ask) -> ReportTable:
     titles = ("exchange", "command", "why", "client", "connection", "API", "time")
     rows = sorted(merged.values(), key=lambda row: (row.time, row.number or 0, row.why))
     paths = {(run, capture): path for run, capture, path in ask("SELECT run, capture, path FROM places")}
-    cells = [(row.number, command(row, paths.get((row.run, row.capture), "")), row.why, label(row.client_id),
+    cells = [(row.number, command(row.number, paths.get((row.run, row.capture), "")), row.why, label(row.client_id),
               row.connection, label(row.api), row.time) for row in rows]  # fmt: skip
-    if all(row.number is None for row in rows):  # a pipeline's tables do not number exchanges
+    if all(row.number is None for row in rows):  # as a pipeline leaves those of large captures
         return table("Notable exchanges", titles[2:], [cell[2:] for cell in cells], [queries.WORTH])
     return table("Notable exchanges", titles, cells, [queries.WORTH])
 
 
-def command(row: Worth, path: str) -> str | None:
+def command(number: int | None, path: str) -> str | None:
     """Return the command that shows an exchange; None where its capture is not one file, or its number is unknown."""
-    if row.number is None or path in ("", "-", "<stdin>") or "\\" in path:
+    if number is None or path in ("", "-", "<stdin>") or "\\" in path:
         return None
     name = path if shlex.quote(path) == path else None
-    numbered = f"{path}#{row.number}"
+    numbered = f"{path}#{number}"
     return f"kdbg decode {numbered if name else shlex.quote(numbered)}"
 
 

@@ -11,12 +11,13 @@ CAUSES, RUNS = "causes", "runs"
 """The tables beside these: what diagnosis found, and the runs of the pipeline that wrote the tables."""
 STATE = "_kdbg.json"
 """The file that stood for the table of runs up to kdbg 0.1: see scale/spark/maintenance.py."""
+_PARTS = "null if kdbg pipeline divided the capture, and in DataFrames of captures"
 _WHO = {
     "capture": ("text", "name of the capture point: of the file, without what rotation and compression added to it"),
     "connection_id": ("long", "number of the first packet of the connection in the capture"),
     "client": ("text", "address:port"),
     "broker": ("text", "address:port"),
-    "connection": ("text", "`c1` and so on, as in the views; null on Spark, which decodes captures in parts"),
+    "connection": ("text", f"`c1` and so on, as in the views; {_PARTS}"),
     "connection_uid": (
         "text",
         "identity of the connection: hash of capture, addresses, ports, time of the first packet",
@@ -33,7 +34,7 @@ _WHAT = {
     "exchange_uid": ("text", "identity of the exchange: connection_uid, time of its first byte, correlation id"),
 }
 """Which exchange of it."""
-_NUMBER = ("long", "number of the exchange, as in `#1` and `FILE#1`; null on Spark, which decodes captures in parts")
+_NUMBER = ("long", f"number of the exchange, as in `#1` and `FILE#1`; {_PARTS}")
 
 _RUN = ("text", "name of the run of the pipeline, as in the table runs; null in `kdbg query CAPTURE`")
 """The last column of every table: the same in all rows of a run."""
@@ -48,7 +49,7 @@ REFERENCES = {"connection_uid": "connections", "exchange_uid": "exchanges"}
 """The columns by which tables are joined, and the table whose key each is."""
 
 _TIMES = {
-    f"{name}_us": ("long", f"{about}; null on Spark, if unknown, and if not requested")
+    f"{name}_us": ("long", f"{about}; null if unknown or not requested; {_PARTS}")
     for name, about in {
         "waiting": "part of the latency: waiting for earlier requests on the connection",
         "throttle": "part of the latency: throttling of the client",

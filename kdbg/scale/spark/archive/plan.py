@@ -138,7 +138,7 @@ class Split(NamedTuple):
 
     `capture` and `file` are places in the plan's lists, `time` is the first packet's, in nanoseconds. `before` counts
     the packets of the file in front of it, `shift` those of the capture's files in front of this one. A file's last
-    split reads on to the end of the file, whatever is there.
+    split reads on to the end of the file, whatever is there. `whole`: one task takes all splits of its capture.
     """
 
     capture: int
@@ -148,6 +148,7 @@ class Split(NamedTuple):
     time: int | None
     before: int = 0
     shift: int = 0
+    whole: bool = False
 
     @property
     def size(self) -> int:
@@ -181,14 +182,16 @@ class Plan:
 
     def between(self, since: int | None, until: int | None) -> Plan:
         """Return the plan without the splits that lie well outside of these times, in nanoseconds."""
-        kept: list[Split] = []
+        kept, divided = list[Split](), set[int]()
         for split, following in zip(self.splits, [*self.splits[1:], None], strict=True):
             end = following.time if following is not None and following.capture == split.capture else None
             over = since is not None and end is not None and (split.time or 0) <= end < since - MARGIN
             ahead = until is not None and split.time is not None and split.time > until + MARGIN
             if not over and not ahead:
                 kept.append(split)
-        return replace(self, splits=kept)
+            else:
+                divided.add(split.capture)
+        return replace(self, splits=[each._replace(whole=each.whole and each.capture not in divided) for each in kept])
 
 
 def nanoseconds(seconds: float | None) -> int | None:
@@ -244,9 +247,12 @@ def plan(
     ordered: list[File] = []
     splits: list[Split] = []
     for number, pieces in enumerate(captures.values()):
+        first = len(splits)
         for file in in_order(pieces):
             splits += _cut(number, len(ordered), file, size)
             ordered.append(file)
+        if len(splits) == first + len(pieces) and sum(split.size for split in splits[first:]) <= size:
+            splits[first:] = [split._replace(whole=True) for split in splits[first:]]
     return Plan([*captures], ordered, splits, refused, sorted({each.root for each in named} - {""}), skipped)
 
 

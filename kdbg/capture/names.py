@@ -62,16 +62,12 @@ def named_files(found: Iterable[tuple[str, str]], *, rolled: bool = False) -> li
     A folder's files are named by their paths below it, a file by its last name. Of several folders, and of files of one
     name in different folders, as much of the folder is in the name as distinguishes them.
     """
-    files, folders = list[Named](), set[str]()
-    for argument, path in found:
-        file, is_below = _named(argument, path)
-        files.append(file)
-        if is_below:
-            folders.add(file.root)
+    both = [_named(argument, path) for argument, path in found]
+    folders = {file.root for file, is_below in both if is_below}
     levels = int(rolled or len(folders) > 1)
-    while len({_tail(folder, levels) for folder in folders}) < len(folders):
+    while len({"/".join(folder.split("/")[-levels:]) for folder in folders}) < len(folders):
         levels += 1
-    files = [file.lifted(levels if file.root in folders else int(rolled)) for file in files]
+    files = [file.lifted(levels if file.root in folders else int(rolled)) for file, _ in both]
     while True:
         points: dict[str, set[str]] = {}
         for file in files:
@@ -100,16 +96,8 @@ def _named(argument: str, path: str) -> tuple[Named, bool]:
     return Named(root, whole[len(root.rstrip("/")) + 1 :]), True
 
 
-def _tail(folder: str, levels: int) -> str:
-    """Return the last folders of a path."""
-    return "/".join(folder.split("/")[-levels:]) if levels else folder
-
-
 def path_of(roots: Sequence[str], name: str) -> str:
-    """Return the path of a file of this name, from the working folder if it is below that.
-
-    It is below the first of these folders that has it.
-    """
+    """Return the path of a file of this name below the first of these folders that has it; short where that can be."""
     paths = [Named(root, name).path for root in roots if root]
     path = next((path for path in paths if os.path.exists(path)), paths[0] if paths else name)  # noqa: PTH110
     return path.removeprefix(f"{os.getcwd()}/")  # noqa: PTH109

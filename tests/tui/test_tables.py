@@ -166,6 +166,10 @@ def test_a_row_leads_to_its_exchange_in_the_capture(archive: tuple[Path, Path]) 
             one = original(files_of(database, DeltaFolder(str(folder)).roots(), row), row)
             exchange = one.exchange()
             assert exchange is not None, one.missing
+            assert one.command == "", "the tables of this test do not number exchanges"
+            numbered = original(files_of(database, DeltaFolder(str(folder)).roots(), row), {**row, "number": 3})
+            assert numbered.command == f"kdbg decode {captures / row['capture']}#3"
+            assert contents.fuller(contents.look_at(at), numbered).opened.parts[0].notes == [numbered.command]
             got.add(json.dumps(plain(exchange)))
         assert got <= wanted
         assert len(got) == len(range(0, len(found.index), 7))

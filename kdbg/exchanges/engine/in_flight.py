@@ -17,31 +17,7 @@ MAX_IN_FLIGHT, MAX_UNMATCHED, MAX_BYTES = 10_000, 1_000, 64 << 20
 """Halves that wait for the other one, by number and by bytes; beyond that the oldest are given up, to save memory."""
 LOOK = 64
 """Requests in flight after which their bytes are counted."""
-NO_COUNTS: Final = dict[int, int]()
-"""What `Repeats` has counted where the last two messages began at different times."""
 correlation_id_at = struct.Struct(">i").unpack_from
-
-
-class Repeats:
-    """Counts the messages of one direction that begin at the same time, with the same correlation id."""
-
-    __slots__ = ("_counts", "_last")
-
-    def __init__(self) -> None:
-        self._last: tuple[int, int] | None = None
-        self._counts: dict[int, int] = NO_COUNTS
-
-    def count(self, time: int, correlation_id: int) -> int:
-        """Take the next message; return how many like it came just before."""
-        last, self._last = self._last, (time, correlation_id)
-        if last is None or time != last[0]:  # nearly always
-            self._counts = NO_COUNTS
-            return 0
-        if not self._counts or len(self._counts) > MAX_IN_FLIGHT:
-            self._counts = {last[1]: 1}
-        found = self._counts.get(correlation_id, 0)
-        self._counts[correlation_id] = found + 1
-        return found
 
 
 class InFlight(list[Exchange]):

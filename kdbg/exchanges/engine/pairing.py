@@ -28,17 +28,8 @@ from ..messages.message import carries_secrets
 from ..messages.peers import Peers
 from ..messages.rejection import note_rejection
 from .identify import API_VERSIONS, LIKELY, Before, Candidate, identify
-from .in_flight import (
-    LOOK,
-    MAX_BYTES,
-    MAX_IN_FLIGHT,
-    InFlight,
-    Repeats,
-    Stragglers,
-    Unmatched,
-    correlation_id_at,
-    reads,
-)
+from .in_flight import LOOK, MAX_BYTES, MAX_IN_FLIGHT, InFlight, Stragglers, Unmatched, correlation_id_at, reads
+from .repeats import Repeats
 from .requests import Prefix, Prefixes, RequestHeader, fits, of_sequence, read_prefix
 from .search import REFUSED
 

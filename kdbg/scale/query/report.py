@@ -19,24 +19,15 @@ from ...views.render.values import escape
 from ...views.report.causes import ReportedCauses
 from ...views.report.queries import Ask
 from ...views.tables.cells import Cells
-from ...views.tables.columns import REFERENCES, TABLES
+from ...views.tables.columns import TABLES
 from ..spark.delta import DeltaFolder
-from .database import Database
+from .database import DATED, Database
 from .sources import Decoded, show
 
 NEEDED = frozenset(TABLES) - {"records"}
 """The tables that reports query."""
 LISTS = frozenset({"topics", "errors"})
 """The columns with lists that reports query."""
-EARLIER = {
-    table: {
-        uid: f"COALESCE({uid}, concat_ws(' ', capture, connection_id, {time})) AS {uid}"
-        for uid in REFERENCES
-        for time in ["''" if uid == "connection_uid" else "time" if table == "groups" else "request_time"]
-    }
-    for table in TABLES
-}
-"""Table by table, what stands for the identities that tables of kdbg 0.1 do not have."""
 HOST = "regexp_replace(client, ':[0-9]+$', '') AS host"
 FILES = "SELECT run, capture, MIN(file) FROM files WHERE packets > 0 GROUP BY 1, 2 HAVING COUNT(*) = 1"
 ERRORS = "CREATE TEMP VIEW errors AS SELECT *, unnest(errors) AS error FROM exchanges"
@@ -49,8 +40,10 @@ def asking(database: Database, *, copied: bool = False) -> Ask:
     tables: DuckDB looks a name up among temporary ones first.
     """
     for table in NEEDED:
+        same = {"connection_uid": "capture, connection_id", "exchange_uid": f"capture, connection_id, {DATED[table]}"}
+        uids = {uid: f"COALESCE({uid}, concat_ws(' ', {of})) AS {uid}" for uid, of in same.items()}  # of kdbg 0.1
         columns = [
-            f"epoch_us({column}) AS {column}" if kind == "time" else EARLIER[table].get(column, f'"{column}"')
+            f"epoch_us({column}) AS {column}" if kind == "time" else uids.get(column, f'"{column}"')
             for column, kind in TABLES[table].items()
             if kind not in ("texts", "shorts", "ints") or column in LISTS
         ]

@@ -34,6 +34,8 @@ PATIENCE = 1.0
 EVERY = 0.2
 """Seconds between two drawings, at least."""
 NEVER = float("inf")
+Read = Callable[[Capture, Filters, str], None]
+"""Takes a capture, the filters for it, and its name in tables."""
 ERASE = "\r\x1b[2K"
 LOST = {"dropped": "dropped by the kernel", "unread": "not shown"}
 """What is said of packets that captures lack, by what `Capture.lost` calls them."""
@@ -94,18 +96,12 @@ def holds_tables(source: str) -> bool:
 
 
 def read_captures(
-    sources: Sequence[str],
-    filters: Filters,
-    read: Callable[[Capture, Filters, str], None],
-    exchanges: Callable[[], int],
+    sources: Sequence[str], filters: Filters, read: Read, exchanges: Callable[[], int]
 ) -> tuple[list[str], bool]:
-    """Have captures read one after the other, each with its name in tables, and say which cannot be.
-
-    `exchanges` counts those read so far.
+    """Have captures read one after the other, and say which cannot be; `exchanges` counts those read so far.
 
     Return the names of those that were read, and whether all were that the user named.
     """
-
     found, progress, names = InputFiles(sources), Progress(), list[str]()
     progress.exchanges = exchanges
     named = {path: file.name for (_, path), file in zip(found.named, named_files(found.named), strict=True)}

@@ -11,11 +11,14 @@ from contextlib import suppress
 from functools import cache
 from hashlib import blake2b
 from itertools import islice
-from typing import BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from ....capture.source import Damaged, open_packets, open_source
 from ....views.tables.cells import storable
 from .store import open_file
+
+if TYPE_CHECKING:
+    from .plan import File
 
 FIRST = 8
 """Packets that files must have in common to be looked at more closely."""
@@ -31,26 +34,15 @@ class Contents(NamedTuple):
     last: int | None = None
 
 
-class Candidate(NamedTuple):
-    """A file to be read: its name for messages, the place that it is opened by, what its first packets are."""
-
-    name: str
-    place: str
-    size: int
-    head: str
-
-
 def beginning(file: BinaryIO) -> tuple[int | None, str]:
     """Return the time of a file's first packet, and what stands for its first packets; raise `UnknownCapture`."""
     first = [*islice(_packets(file), FIRST)]
-    if not first:
-        return None, ""
-    return first[0][0], _digest(first)
+    return (first[0][0], _digest(first)) if first else (None, "")
 
 
-def duplicates(files: Iterable[Candidate], known: Iterable[Contents]) -> dict[str, str]:
+def duplicates(files: Iterable[File], known: Iterable[Contents]) -> dict[str, str]:
     """Return the places of files that hold what another one does, or what is `known`, each with what to say of it."""
-    earlier: dict[str, list[Contents | Candidate]] = {}
+    earlier: dict[str, list[Contents | File]] = {}
     for one in known:
         earlier.setdefault(one.head, []).append(one)
     measured, found = cache(_measure), dict[str, str]()
@@ -60,16 +52,16 @@ def duplicates(files: Iterable[Candidate], known: Iterable[Contents]) -> dict[st
         if same is None:
             others.append(file)
         else:
-            found[file.place] = f"the same packets as {same.name}" if isinstance(same, Candidate) else KNOWN
+            found[file.place] = KNOWN if isinstance(same, Contents) else f"the same packets as {same.name}"
     return found
 
 
 KNOWN = "the tables already contain its packets"
 
 
-def _same(file: Candidate, other: Contents | Candidate, measured: Callable[[str], tuple[Contents, str]]) -> bool:
+def _same(file: File, other: Contents | File, measured: Callable[[str], tuple[Contents, str]]) -> bool:
     """Return whether two files that begin alike hold the same packets."""
-    if isinstance(other, Candidate):
+    if not isinstance(other, Contents):
         return measured(file.place)[1] == measured(other.place)[1]
     if other.packets is None or file.size == other.size:
         return file.size == other.size

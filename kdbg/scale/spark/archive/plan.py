@@ -24,7 +24,7 @@ from ....capture.pcap import HEADER, PACKET_HEADER, Layout
 from ....capture.source import natural
 from ....errors import CaptureError, CaptureRefused
 from ....protocol.findings.amounts import count
-from .duplicates import Candidate, Contents, beginning, duplicates
+from .duplicates import Contents, beginning, duplicates
 from .store import StoredFile, find, identity, open_file
 
 CHAIN = 16
@@ -236,8 +236,7 @@ def plan(
         else:
             refused.append((file.source, file.problem))
     files.sort(key=lambda file: natural(file.name))
-    candidates = [Candidate(file.name, file.place, file.size, file.head) for file in files]
-    twice = {} if allow_duplicates else duplicates(candidates, contents)
+    twice = {} if allow_duplicates else duplicates(files, contents)
     skipped = [(capture_name(file.named, rolled=rolled), file, twice[file.place])
                for file in files if file.place in twice]  # fmt: skip
     refused += [(file.name, problem) for _, file, problem in skipped]

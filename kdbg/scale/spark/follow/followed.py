@@ -124,7 +124,6 @@ class Following(Pipeline):
         counts, findings, rows = (Counter(self.entry.get(name, {})) for name in ("counts", "findings", "rows"))
         self.outcome: PipelineOutcome = PipelineOutcome(counts, findings, rows)
         self.roots: list[str] = self.entry.get("roots", [])
-        """The folders below which the files are that tables name by their paths."""
         self._last = time.monotonic()
         self._trouble: Exception | None = None
 

@@ -157,6 +157,8 @@ def test_a_copy_adds_nothing(run: Run, tmp_path: Path) -> None:
         ("packed.pcap.gz", True, f"skipped: the same packets as {folder / 'errors.pcap'}"),
     ]
     assert len(plan([str(folder)], allow_duplicates=True).files) == 3
+    named_first = plan([str(folder / "packed.pcap.gz"), str(folder)])
+    assert [file.named for file in named_first.files] == ["packed.pcap.gz"]
 
 
 def test_what_the_tables_contain_is_recognised_under_another_name(run: Run, tmp_path: Path) -> None:

@@ -6,20 +6,18 @@ Of a file that the tables hold, how many packets it had, their bytes and the tim
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from hashlib import blake2b
 from itertools import islice
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from ....capture.source import Damaged, open_packets, open_source
 from ....views.tables.cells import storable
 from .store import open_file
 
-if TYPE_CHECKING:
-    from .plan import File
-
+KNOWN = "the tables already contain its packets"
 FIRST = 8
 """Packets that files must have in common to be looked at more closely."""
 
@@ -40,32 +38,28 @@ def beginning(file: BinaryIO) -> tuple[int | None, str]:
     return (first[0][0], _digest(first)) if first else (None, "")
 
 
-def duplicates(files: Iterable[File], known: Iterable[Contents]) -> dict[str, str]:
-    """Return the places of files that hold what another one does, or what is `known`, each with what to say of it."""
-    earlier: dict[str, list[Contents | File]] = {}
+def duplicates(files: Mapping[str, Contents], known: Iterable[Contents]) -> dict[str, str]:
+    """Return the places of files that hold what another one does, with its place, or "" for one that is `known`."""
+    earlier: dict[str, list[tuple[str, Contents]]] = {}
     for one in known:
-        earlier.setdefault(one.head, []).append(one)
+        earlier.setdefault(one.head, []).append(("", one))
     measured, found = cache(_measure), dict[str, str]()
-    for file in files:
+
+    def same(place: str, file: Contents, other: str, holds: Contents) -> bool:
+        if other:
+            return measured(place)[1] == measured(other)[1]
+        if holds.packets is None or file.size == holds.size:
+            return file.size == holds.size
+        return measured(place)[0][2:] == holds[2:]
+
+    for place, file in files.items():
         others = earlier.setdefault(file.head, []) if file.head else []
-        same = next((other for other in others if _same(file, other, measured)), None)
-        if same is None:
-            others.append(file)
+        of = next((other for other, holds in others if same(place, file, other, holds)), None)
+        if of is None:
+            others.append((place, file))
         else:
-            found[file.place] = KNOWN if isinstance(same, Contents) else f"the same packets as {same.name}"
+            found[place] = of
     return found
-
-
-KNOWN = "the tables already contain its packets"
-
-
-def _same(file: File, other: Contents | File, measured: Callable[[str], tuple[Contents, str]]) -> bool:
-    """Return whether two files that begin alike hold the same packets."""
-    if not isinstance(other, Contents):
-        return measured(file.place)[1] == measured(other.place)[1]
-    if other.packets is None or file.size == other.size:
-        return file.size == other.size
-    return measured(file.place)[0][2:] == other[2:]
 
 
 def _measure(place: str) -> tuple[Contents, str]:

@@ -24,7 +24,7 @@ from ....capture.pcap import HEADER, PACKET_HEADER, Layout
 from ....capture.source import natural
 from ....errors import CaptureError, CaptureRefused
 from ....protocol.findings.amounts import count
-from .duplicates import Contents, beginning, duplicates
+from .duplicates import KNOWN, Contents, beginning, duplicates
 from .store import StoredFile, find, identity, open_file
 
 CHAIN = 16
@@ -213,7 +213,7 @@ def plan(
     """
     wanted: dict[str, tuple[StoredFile, str]] = {}
     for name in names:
-        for found in find(name):
+        for found in sorted(find(name), key=lambda found: natural(found.name)):
             size_then = known.get(identity(found.name))
             if size_then is None:
                 wanted.setdefault(identity(found.name), (found, name))
@@ -235,9 +235,11 @@ def plan(
             raise file
         else:
             refused.append((file.source, file.problem))
+    holding = {file.place: Contents(file.head, file.size) for file in files}
+    twice = duplicates({} if allow_duplicates else holding, contents)
     files.sort(key=lambda file: natural(file.name))
-    twice = {} if allow_duplicates else duplicates(files, contents)
-    skipped = [(capture_name(file.named, rolled=rolled), file, twice[file.place])
+    same = {file.place: f"the same packets as {file.name}" for file in files} | {"": KNOWN}
+    skipped = [(capture_name(file.named, rolled=rolled), file, same[twice[file.place]])
                for file in files if file.place in twice]  # fmt: skip
     refused += [(file.name, problem) for _, file, problem in skipped]
     captures: dict[str, list[File]] = {}

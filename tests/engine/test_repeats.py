@@ -15,4 +15,5 @@ def test_what_is_remembered_is_bounded() -> None:
     repeats = Repeats()
     for number in range(3 * MOST):
         repeats.count(0, number)
+    assert repeats._counts is not None
     assert len(repeats._counts) <= MOST + 2

@@ -6,8 +6,6 @@ from typing import Final
 
 MOST: Final = 10_000
 """Correlation ids that are remembered."""
-NO_COUNTS: Final = dict[int, int]()
-"""What `Repeats` has counted where the last two messages began at different times."""
 
 
 class Repeats:
@@ -17,15 +15,15 @@ class Repeats:
 
     def __init__(self) -> None:
         self._last: tuple[int, int] | None = None
-        self._counts: dict[int, int] = NO_COUNTS
+        self._counts: dict[int, int] | None = None  # of most connections none, as no two messages begin at once
 
     def count(self, time: int, correlation_id: int) -> int:
         """Take the next message; return how many like it came just before."""
         last, self._last = self._last, (time, correlation_id)
-        if last is None or time != last[0]:  # nearly always
-            self._counts = NO_COUNTS
+        if last is None or time != last[0]:
+            self._counts = None
             return 0
-        if not self._counts or len(self._counts) > MOST:
+        if self._counts is None or len(self._counts) > MOST:
             self._counts = {last[1]: 1}
         found = self._counts.get(correlation_id, 0)
         self._counts[correlation_id] = found + 1

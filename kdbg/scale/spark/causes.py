@@ -57,7 +57,5 @@ def judgements(folder: str) -> Iterator[tuple[str, bool, list[Case]]]:
             except ValueError as error:
                 raise InputError(f"{folder}: {error}") from None
             file = entry[CAUSES].get(name)
-            if isinstance(file, str):
-                yield file or name, not file, cases
-            else:  # a run of kdbg 0.1
-                yield name, bool(file), cases
+            is_path = isinstance(file, str)  # else of kdbg 0.1
+            yield (file or name) if is_path else name, bool(file) != is_path, cases

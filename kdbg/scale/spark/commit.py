@@ -66,14 +66,11 @@ class Output(DeltaFolder):
         super().__init__(out)
         self._rename()
 
-    @property
-    def name(self) -> str:
-        """The name of the run in the tables."""
-        return self.run
-
     def _rename(self) -> None:
         self.started: datetime = datetime.now(UTC)
         self.run: str = f"{self.started:%Y%m%dT%H%M%S%f}-{platform.node()}-{os.getpid()}"
+        self.name: str = self.run
+        """The name of the run in the tables."""
         self.folder: str = f"{self.out}/{HIDDEN}{self.run}"
         self._hidden = f"{self.root}/{HIDDEN}{self.run}"
         self.is_decided: bool = False

@@ -68,13 +68,10 @@ class Followed(Output):
         self.own: str = f"{self.out}/{OWN}"
         self._own = f"{self.root}/{OWN}"
 
-    @property
-    def name(self) -> str:
-        return RUN_NAME
-
     def begin(self) -> None:
         """Make the batch's folder for temporary files."""
         self._rename()
+        self.name = RUN_NAME
         super().begin()
 
     def recover(self) -> dict[str, Any]:

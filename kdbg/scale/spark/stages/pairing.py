@@ -141,15 +141,10 @@ class Here:
         self._held: deque[tuple[int, Exchange]] = deque()
         self._size = 0
 
-    def add(
-        self, capture: int, exchange: Exchange, size: int, topics: dict[UUID, str], *, keep: bool = False
-    ) -> None:  # fmt: skip
-        """Take an exchange of so many bytes; `topics` are the names that its connection tells, more and more.
-
-        With `keep` it is not handed on because of its size.
-        """
+    def add(self, capture: int, exchange: Exchange, size: int, topics: dict[UUID, str]) -> None:
+        """Take an exchange of so many bytes; `topics` are the names that its connection tells, more and more."""
         self._left -= size
-        if self._left < 0 and not keep:
+        if self._left < 0:
             self.pieces.add(capture, exchange, size)
             return
         if topics is not self._names.data:
@@ -265,7 +260,7 @@ class Pairer:
                     frames += 1
                     taken += half.size
             size += taken
-            add(capture, exchange, taken, topics, keep=whole)
+            add(capture, exchange, taken, topics)
         counts = self.counts
         counts["exchanges"] += len(done)
         counts["frames"] += frames

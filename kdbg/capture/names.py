@@ -81,9 +81,7 @@ def named_files(found: Iterable[tuple[str, str]], *, rolled: bool = False) -> li
 def _named(argument: str, path: str) -> tuple[Named, bool]:
     """Return a file by its path below what the user named, and whether that was a folder or a glob."""
     argument, path = argument.removeprefix("file://"), path.removeprefix("file://")
-    if path == "-":
-        return Named("", path), False
-    if URL.match(path):
+    if path == "-" or URL.match(path):
         parts = urlsplit(path)
         shown = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="")
         return Named("", shown.geturl()), False

@@ -69,8 +69,7 @@ class Output(DeltaFolder):
     def _rename(self) -> None:
         self.started: datetime = datetime.now(UTC)
         self.run: str = f"{self.started:%Y%m%dT%H%M%S%f}-{platform.node()}-{os.getpid()}"
-        self.name: str = self.run
-        """The name of the run in the tables."""
+        self.name: str = self.run  # in the tables
         self.folder: str = f"{self.out}/{HIDDEN}{self.run}"
         self._hidden = f"{self.root}/{HIDDEN}{self.run}"
         self.is_decided: bool = False

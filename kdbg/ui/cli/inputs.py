@@ -63,10 +63,8 @@ class InputFiles:
             if found != [name]:
                 self._brought.update(found)
             self.files += found
-            for file in found:
-                numbers = numbered(file)
-                path = numbers[0] if numbers else file
-                self.named.append((path if found == [name] else name, path))
+            paths = [numbers[0] if (numbers := numbered(file)) else file for file in found]
+            self.named += [(path if found == [name] else name, path) for path in paths]
         self._brought.difference_update(names)
 
     def pass_over(self, file: str, error: CaptureError) -> bool:

@@ -116,11 +116,8 @@ def run_once(captures: tuple[str, ...], out: str, filters: Filters, given: dict[
     output = Output(out)
     there = output.known()  # which refuses tables of earlier versions
     known = there if given["append"] else {}
-    contents = output.contents() if known else ()
-    allow = given["allow_duplicates"]
-    planned = plan(
-        captures, given["split"], rolled=given["rolled"], known=known, contents=contents, allow_duplicates=allow
-    )
+    how = {name: given[name] for name in ("rolled", "allow_duplicates")}
+    planned = plan(captures, given["split"], known=known, contents=output.contents() if known else (), **how)
     if planned.refused:
         say(passed_over([f"{name}: {problem}" for name, problem in planned.refused]))
     if not planned.files:

@@ -77,8 +77,6 @@ def numbered(plan: Plan, walks: Mapping[int, CutPoint]) -> Plan:
     return replace(plan, splits=splits)
 
 
-NOT_READ = (None,) * 5
-"""Stands for the counts of a file that is not read."""
 COUNTED = ("packets", "tcp_packets", "other_packets", "skipped_packets", "packet_bytes")
 
 
@@ -111,20 +109,17 @@ def contents_of(plan: Plan, read: dict[int, Read]) -> Iterator[Contents]:
     for split in plan.splits:
         sizes[split.file] = sizes.get(split.file, min(split.start, HEADER)) + split.size
     for number, file in enumerate(plan.files):
-        found = read.get(number)
-        if found is not None and sizes.get(number) == file.size:
-            yield Contents(file.head, file.size, found.counts["packets"], found.counts["packet_bytes"], found.last)
-        else:
-            yield Contents(file.head, file.size)
+        found = read.get(number) if sizes.get(number) == file.size else None
+        counts = (found.counts["packets"], found.counts["packet_bytes"], found.last) if found is not None else ()
+        yield Contents(file.head, file.size, *counts)
 
 
 def file_rows(plan: Plan, read: dict[int, Read]) -> Iterator[tuple[str, int | None, TableRow, str]]:
     """Yield (table, time, row, "") for every file in the plan, and with a finding's kind for what is wrong with it."""
     for capture, file, reason in plan.duplicates:
-        time = None if file.time is None else moment(file.time)
-        yield "files", time, (
-            capture, file.named, file.size, *NOT_READ, None, time, None, None, f"skipped: {reason}", None,
-        ), ""  # fmt: skip
+        time, counts = None if file.time is None else moment(file.time), (None for _ in COUNTED)
+        row = capture, file.named, file.size, *counts, None, time, None, None, f"skipped: {reason}", None
+        yield "files", time, row, ""
     splits = {split.file: split for split in reversed(plan.splits)}
     before: dict[int, int | None] = {}
     for number, split in sorted(splits.items()):

@@ -136,9 +136,8 @@ def plan_of(found: Iterable[Stretch], points: Iterable[str]) -> Plan:
 
 def _named(point: str, name: str) -> str:
     """Return what tables call a file of a capture point, which has the name of its files, or of their folder."""
-    last = name.rpartition("/")[2]
-    folder = point.rpartition("/")[0] if point.rpartition("/")[2] == capture_name(last) else point
-    return f"{folder}/{last}" if folder else last
+    (folder, _, last), file = point.rpartition("/"), name.rpartition("/")[2]
+    return f"{folder if last == capture_name(file) else point}/{file}".lstrip("/")
 
 
 class Tail(DataSourceStreamReader):

@@ -35,8 +35,8 @@ class Tls:
     """
 
     __slots__ = (
-        "_closes", "_session", "_whole", "acceptor", "answered", "first_packet", "initiator", "number", "sent", "tcp",
-        "via",
+        "_closes", "_session", "_whole", "acceptor", "answered", "first_packet", "initiator", "number", "sent", "start",
+        "tcp", "via",
     )  # fmt: skip
     sent: TlsDirection
     answered: TlsDirection
@@ -51,7 +51,7 @@ class Tls:
     ) -> None:
         from ...streams.tls.session import TlsConnection  # which plain traffic does without
 
-        self.tcp, self.number, self.first_packet = tcp, tcp.number, tcp.first_packet
+        self.tcp, self.number, self.first_packet, self.start = tcp, tcp.number, tcp.first_packet, tcp.start
         self.initiator, self.acceptor = tcp.initiator, tcp.acceptor
         self.via, self._whole, self._closes = classifier.via, classifier.whole, closes
         self._session = TlsConnection(
@@ -227,8 +227,9 @@ class Engine:
         tls, via = (connection.about, connection.via) if isinstance(connection, Tls) else (None, classifier.via)
         self.connections += 1
         self.watch(connection.tcp if isinstance(connection, Tls) else connection, client)
+        first, start = connection.first_packet, connection.start
         conversation = Conversation(
-            Peers(connection.number, ends[client], ends[1 - client], connection.first_packet, tls, via),
+            Peers(connection.number, ends[client], ends[1 - client], first, tls, via, start=start),
             self._add,
             self._report,
             whole=sides[client].intact,
@@ -262,7 +263,8 @@ class Engine:
         self.other_connections += finding is None or finding.kind not in ATTEMPTS
         if finding is not None:
             ends = connection.initiator, connection.acceptor
-            self._add_finding(Peers(connection.number, *ends, connection.first_packet), finding)
+            peers = Peers(connection.number, *ends, connection.first_packet, start=connection.start)
+            self._add_finding(peers, finding)
         connection.ignore()
 
     def _add_finding(self, peers: Peers, finding: Finding) -> None:

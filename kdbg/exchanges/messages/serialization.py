@@ -29,10 +29,10 @@ from .mistakes import Searches
 from .peers import Decrypted, Peers, Process, Via
 from .rejection import note_rejection
 
-NUMBERS = struct.Struct("<IqqiB" + "qqqqqq" * 2 + "I")
+NUMBERS = struct.Struct("<IqqiBI" + "qqqqqq" * 2 + "I")
 """The place of what it has in common with others, its number, how many names were known, correlation id, whether it is
-answered; of both halves bytes (-1: there is none), times, packets and missing bytes; bytes of findings, which are JSON
-after those of the halves."""
+answered, how many like it came before; of both halves bytes (-1: there is none), times, packets and missing bytes;
+bytes of findings, which are JSON after those of the halves."""
 NO_HALF = (-1, 0, 0, 0, 0, 0)
 _pack = NUMBERS.pack
 SIZES = struct.Struct("<QQQ")
@@ -74,7 +74,7 @@ class Packed:
         self._numbers.append(
             _pack(
                 place, exchange.number, half.names if half is not None else 0, exchange.correlation_id,
-                exchange.answered, *_numbers(request), *_numbers(response), len(findings),
+                exchange.answered, exchange.repeats, *_numbers(request), *_numbers(response), len(findings),
             )
         )  # fmt: skip
 
@@ -110,10 +110,10 @@ def unpack(
     """
     searches = searches or Searches()
     all_shared = [_shared(each, topics, searches) for each in json.loads(common)]
-    for shared, number, names, correlation_id, answered, *rest in NUMBERS.iter_unpack(exchanges):
+    for shared, number, names, correlation_id, answered, repeats, *rest in NUMBERS.iter_unpack(exchanges):
         capture, peers, api, version, client_id, known = all_shared[shared]
         exchange = Exchange(peers, api, version, correlation_id, client_id)
-        exchange.number, exchange.answered = number, bool(answered)
+        exchange.number, exchange.answered, exchange.repeats = number, bool(answered), repeats
         asked = place + max(rest[0], 0)
         told = asked + max(rest[6], 0)
         found = told + rest[12]
@@ -167,14 +167,14 @@ def _shared(
     common: list[Any], topics: dict[UUID, str], searches: Searches
 ) -> tuple[int, Peers, Api | None, int, str | None, Known]:
     """Return what exchanges have in common, as they hold it: the capture, then their own, and what was known."""
-    capture, (number, client, broker, first_packet, tls, via, ends), key, version, client_id, facts = common
+    capture, (number, client, broker, first_packet, tls, via, ends, start), key, version, client_id, facts = common
     decrypted = Decrypted(tls[0], tls[1], tls[2], tuple(tls[3])) if tls is not None else None
     said = Via(*via) if via is not None else None
     processes = None
     if ends is not None:
         near, far = (Process(*end) if end is not None else None for end in ends)
         processes = near, far
-    peers = Peers(number, tuple(client), tuple(broker), first_packet, decrypted, said, processes)
+    peers = Peers(number, tuple(client), tuple(broker), first_packet, decrypted, said, processes, start)
     api = None if key is None else SASL_TOKEN if key == SASL_TOKEN.key else find(key) or opaque_api(key)
     return capture, peers, api, version, client_id, Known(topics, facts, searches)
 

@@ -78,7 +78,7 @@ def capture_rows(
             before += reading.report["packets"]
 
     def is_wanted(exchange: Exchange) -> bool:
-        exchange.peers = connections.heard(exchange).peers  # which are not numbered
+        exchange.peers = connections.heard(exchange).peers  # not numbered: `ports` leave out others
         return fits is None or fits(exchange)
 
     for chunk in Drive(engine, blocks(), lambda: is_wanted).chunks():
@@ -226,7 +226,7 @@ class Captures(DataSourceReader):
         until = nanoseconds(self.until)
         found: list[InputPartition] = []
         for number, splits in groupby(whole.splits, key=lambda split: split.capture):
-            one = replace(whole, splits=list(splits))
+            one = replace(whole, splits=list(splits), duplicates=[] if found else whole.duplicates)
             if self.captures in (set(), {whole.captures[number]}) and one.between(None, until).splits:
                 found.append(InputPartition(one))
         return found or [InputPartition(None)]

@@ -125,7 +125,7 @@ def test_an_executor_that_is_killed_takes_nothing_along_and_nothing_is_doubled(
     running = started(captures, out, "--master", master, *confs)
 
     def reading() -> bool:
-        return running.poll() is not None or any(out.glob(".kdbg-*/spill/*")) or any(out.glob(".kdbg-*/pieces/*"))
+        return running.poll() is not None or any(out.glob("connections/*/*.parquet"))
 
     wait_for(reading)
     mine = executors() - others

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kdbg.capture import Packet, open_capture
 from kdbg.capture.pcap import HEADER, Layout
 from kdbg.protocol.findings import unpack
-from kdbg.scale.spark.archive.files import counted, missed, numbered, recut, uncounted
+from kdbg.scale.spark.archive.files import counted, missed, numbered, recut, uncounted, walked_cuts
 from kdbg.scale.spark.archive.plan import Plan, guess, plan, walk
 from kdbg.scale.spark.stages.reading import SplitReading
 from tests.capture.files import RAW, pcap
@@ -26,8 +26,8 @@ def proved(path: Path, size: int) -> Plan:
     """The plan of one file, as the pipeline comes to it."""
     found = plan([str(path)], size)
     walks = {i: counted(found.files[0], found.splits[i]) for i in uncounted(found)}
-    for file in missed(found, walks):
-        found = recut(found, file, size)
+    if wrong := missed(found, walks):
+        found = recut(found, {file: walked_cuts(found.files[file], size) for file in wrong})
         walks = {i: counted(found.files[0], found.splits[i]) for i in uncounted(found)}
         assert not missed(found, walks)
     return numbered(found, walks)
@@ -38,7 +38,7 @@ def in_parts(found: Plan) -> tuple[list[Packet], list[str]]:
     packets: list[Packet] = []
     problems: list[str] = []
     for split in found.splits:
-        reading = SplitReading(found, split)
+        reading = SplitReading(found.files[split.file], split)
         packets += [packet for run in reading for packet in run.unpack()]
         problems += [unpack(packed).text for packed in reading.report["problems"]]
     return sorted(packets), problems

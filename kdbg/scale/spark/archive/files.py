@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import Any
 
 from ....capture.pcap import HEADER, PACKET_HEADER
@@ -45,10 +46,8 @@ def missed(plan: Plan, walks: Mapping[int, CutPoint]) -> list[int]:
     return list(dict.fromkeys(split.file for split, end in landed if plan.parts(split) and end != split.stop))
 
 
-def recut(plan: Plan, number: int, size: int) -> Plan:
-    """Return the plan with a file cut anew, at places that a walk through all of it has reached."""
-    file = plan.files[number]
-    old = [split for split in plan.splits if split.file == number]
+def walked_cuts(file: File, size: int) -> dict[int, int | None]:
+    """Return places where a file can be cut that a walk through all of it has reached, each with its time."""
     assert file.layout is not None
     cuts = {HEADER: file.time}
     with open_file(file.place) as opened:
@@ -56,8 +55,16 @@ def recut(plan: Plan, number: int, size: int) -> Plan:
         while (end := walk(opened, file.layout, place, place + size).end) >= place + size and end < file.size:
             opened.seek(end)
             cuts[end], place = file.layout.time(opened.read(PACKET_HEADER)), end
-    i = plan.splits.index(old[0])
-    splits = [*plan.splits[:i], *between(old[0].capture, number, file, cuts), *plan.splits[i + len(old) :]]
+    return cuts
+
+
+def recut(plan: Plan, cuts: Mapping[int, Mapping[int, int | None]]) -> Plan:
+    """Return the plan with some files, by their numbers, cut anew at these places."""
+    splits: list[Split] = []
+    for number, old in groupby(plan.splits, key=lambda split: split.file):
+        first, *others = old
+        anew = between(first.capture, number, plan.files[number], cuts[number]) if number in cuts else [first, *others]
+        splits += anew
     return replace(plan, splits=splits)
 
 

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import groupby
 from mmap import ACCESS_READ, mmap
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, TypeAlias, TypeVar
 
 from ....capture.pcap import HEADER, PACKET_HEADER, Layout
 from ....capture.source import Damaged, natural, open_packets, open_source
@@ -180,6 +181,19 @@ class Plan:
         """Return whether the split's end is a cut inside its file."""
         return split.stop < self.files[split.file].size
 
+    def of_captures(self) -> Iterator[tuple[str, list[tuple[File, Split]]]]:
+        """Yield each capture that has splits: its name, and its files, each with one split of all that is read of it.
+
+        The packets of these splits are not numbered.
+        """
+        for capture, splits in groupby(self.splits, key=lambda split: split.capture):
+            files: list[tuple[File, Split]] = []
+            for number, cut in groupby(splits, key=lambda split: split.file):
+                first, *others = cut
+                stop = others[-1].stop if others else first.stop
+                files.append((self.files[number], first._replace(stop=stop, before=0, shift=0)))
+            yield self.captures[capture], files
+
     def between(self, since: int | None, until: int | None) -> Plan:
         """Return the plan without the splits that lie well outside of these times, in nanoseconds."""
         kept: list[Split] = []
@@ -197,8 +211,42 @@ def nanoseconds(seconds: float | None) -> int | None:
     return None if seconds is None else round(seconds * 1e9)
 
 
-def plan(names: Iterable[str], size: int = SPLIT, *, rolled: bool = False, known: Mapping[str, int] = NOTHING) -> Plan:
-    """Find the captures and cut them into splits of about `size` bytes.
+Item = TypeVar("Item")
+OPENING = 1 << 20
+"""Bytes that a task reads in the time in which it opens a file, about."""
+
+
+def bundled(items: Iterable[Item], size: Callable[[Item], int], room: int) -> list[list[Item]]:
+    """Return the items in bundles, in their order; a bundle is full once its items have `room` bytes in all."""
+    found: list[list[Item]] = []
+    left = 0
+    for item in items:
+        if left <= 0:
+            found.append([])
+            left = room
+        found[-1].append(item)
+        left -= size(item)
+    return found
+
+
+Looked: TypeAlias = "tuple[File, dict[int, int | None]] | CaptureError"
+"""What was found at the beginning of a file: the file, and where it may be cut, each place with the time of the packet
+there; or why it is not a capture."""
+Look: TypeAlias = Callable[[Sequence[StoredFile], int], Iterable[Looked]]
+"""Looks at files, to cut them into splits of so many bytes."""
+
+
+def look_here(found: Sequence[StoredFile], size: int) -> list[Looked]:
+    """Look at files in this process."""
+    with ThreadPoolExecutor(THREADS) as threads:
+        return list(threads.map(look, found, [size] * len(found)))
+
+
+def plan(
+    names: Iterable[str], size: int = SPLIT, *, rolled: bool = False, known: Mapping[str, int] = NOTHING,
+    look: Look = look_here,
+) -> Plan:  # fmt: skip
+    """Find the captures and cut them into splits of about `size` bytes; `look` opens the files.
 
     `rolled` takes all files of a folder for pieces of one capture. Files that are `known`, by `identity` and size, are
     passed over; one that is known by another size has been read too early, and is refused. Raises
@@ -208,26 +256,28 @@ def plan(names: Iterable[str], size: int = SPLIT, *, rolled: bool = False, known
     wanted: dict[str, tuple[StoredFile, bool]] = {}
     for name in names:
         for found in find(name):
-            size_then = known.get(identity(found.name))
+            place = identity(found.name)
+            size_then = known.get(place)
             if size_then is None:
-                wanted.setdefault(identity(found.name), (found, found.name == name))
+                wanted.setdefault(place, (found, found.name == name))
             elif size_then != found.size:
                 raise CaptureRefused(
                     found.name,
                     f"already in the tables, from when it had {count(size_then, 'byte')}",
                     "create the tables again without --append",
                 )
-    with ThreadPoolExecutor(THREADS) as threads:
-        looked_at = list(threads.map(_look, [found for found, _ in wanted.values()]))
+    looked_at = look([found for found, _ in wanted.values()], size)
     files: list[File] = []
+    cuts: dict[str, dict[int, int | None]] = {}
     refused: list[tuple[str, str]] = []
-    for (_, asked_for), file in zip(wanted.values(), looked_at, strict=True):
-        if isinstance(file, File):
-            files.append(file)
+    for (_, asked_for), looked in zip(wanted.values(), looked_at, strict=True):
+        if not isinstance(looked, CaptureError):
+            files.append(looked[0])
+            cuts[looked[0].place] = looked[1]
         elif asked_for:
-            raise file
+            raise looked
         else:
-            refused.append((file.source, file.problem))
+            refused.append((looked.source, looked.problem))
     captures: dict[str, list[File]] = {}
     for file in sorted(files, key=lambda file: natural(file.name)):
         captures.setdefault(capture_name(file.name, rolled=rolled), []).append(file)
@@ -235,7 +285,7 @@ def plan(names: Iterable[str], size: int = SPLIT, *, rolled: bool = False, known
     splits: list[Split] = []
     for number, pieces in enumerate(captures.values()):
         for file in in_order(pieces):
-            splits += _cut(number, len(ordered), file, size)
+            splits += between(number, len(ordered), file, cuts[file.place])
             ordered.append(file)
     names = [name if len(pieces) > 1 else pieces[0].name for name, pieces in captures.items()]
     return Plan(names, ordered, splits, refused)
@@ -262,8 +312,8 @@ def capture_name(name: str, *, rolled: bool = False) -> str:
     return f"{folder}{slash}{last.replace('**', '*')}"
 
 
-def _look(found: StoredFile) -> File | CaptureError:
-    """Look at a file's first bytes: return what it is and when it begins, or why it is no capture."""
+def look(found: StoredFile, size: int) -> Looked:
+    """Look at a file's first bytes, and at those where it may be cut into splits of `size` bytes."""
     place = identity(found.name)
     try:
         with open_file(place) as opened:
@@ -273,27 +323,19 @@ def _look(found: StoredFile) -> File | CaptureError:
                 arrived = open_packets(open_source(opened), lambda problem: None)
                 with suppress(Damaged, StopIteration):
                     time = next(arrived)[1][0][0]
-            return File(found.name, place, found.size, layout, time)
+            cuts = {0 if layout is None else HEADER: time}
+            if layout is not None:
+                for near in range(size, found.size - HEADER, size):
+                    cut = guess(opened, layout, near)
+                    if cut is not None:
+                        opened.seek(cut)
+                        cuts[cut] = layout.time(opened.read(PACKET_HEADER))
+            return File(found.name, place, found.size, layout, time), cuts
     except CaptureError as error:
         return type(error)(found.name, error.problem, error.remedy)
 
 
-def _cut(capture: int, number: int, file: File, size: int) -> Iterator[Split]:
-    """Cut one file into splits, at places where packets seem to begin."""
-    if file.layout is None or file.size <= size + HEADER:
-        yield Split(capture, number, 0 if file.layout is None else HEADER, file.size, file.time)
-        return
-    cuts = {HEADER: file.time}
-    with open_file(file.place) as opened:
-        for near in range(size, file.size - HEADER, size):
-            place = guess(opened, file.layout, near)
-            if place is not None:
-                opened.seek(place)
-                cuts[place] = file.layout.time(opened.read(PACKET_HEADER))
-    yield from between(capture, number, file, cuts)
-
-
-def between(capture: int, number: int, file: File, cuts: dict[int, int | None]) -> list[Split]:
+def between(capture: int, number: int, file: File, cuts: Mapping[int, int | None]) -> list[Split]:
     """Return splits that begin at these places, each with its time."""
     places = sorted(place for place in cuts if place < file.size or place == HEADER)
     return [

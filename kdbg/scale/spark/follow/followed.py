@@ -25,7 +25,6 @@ from ..commit import Output, Row
 from ..delta import FOLLOW, TableFile
 from ..pipeline import RUN, Pipeline, PipelineOptions, PipelineOutcome
 from ..session import failure
-from ..stages import tasks
 from .tail import NAME, Stretch, TailSource, plan_of
 from .unfinished import Follower, waited
 
@@ -168,10 +167,10 @@ class Following(Pipeline):
         horizons = [max(before.newest.get(name, 0) - self.patience, before.least) for name in plan.captures]
         horizons = [ALL] * len(horizons) if over else horizons
         waiting = f"{output.own}/waiting-{number}"
-        more = self._tasks(len(before.waiting)).mapInArrow(partial(waited, before.waiting, plan.captures), RUN)
-        making = self._making(plan)
-        pair = partial(tasks.pair, making.folder, partial(Follower, making, waiting, horizons))
-        paired = self._paired(plan, pair, more if before.waiting else None)
+        making, partitions = self._making(plan), self._partitions(plan)
+        more = self._tasks(before.waiting).mapInArrow(partial(waited, plan.captures, partitions), RUN)
+        pairer = partial(Follower, making, waiting, horizons)
+        paired = self._paired(plan, pairer, more if before.waiting else None, partitions)
         topics = {UUID(topic): name for topic, name in before.topics.items()}
         made = self._made(plan, making, paired, topics)
         newest = dict(before.newest)

@@ -10,7 +10,7 @@ its share of all captures, so that a connection that holds most exchanges does n
 from __future__ import annotations
 
 from collections import Counter, UserDict, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid4
@@ -29,7 +29,7 @@ from ....views.tables.rows import Rows
 from ....views.tables.straight import names_by_id
 from ..archive.store import resolve
 from ..parquet import Tables
-from .reading import Overheard, PacketRun
+from .reading import PacketRun
 
 SCHEMA = pa.schema({"exchanges": pa.binary(), "common": pa.binary(), "data": pa.large_binary()})
 """Many exchanges in one row: what `Bytes` is made of."""
@@ -46,8 +46,9 @@ class Pieces:
 
     def __init__(self, folder: str) -> None:
         self._system, self._folder, _ = resolve(folder)
-        self.names: list[tuple[str, int]] = []
+        self.names: list[tuple[str, int, list[int]]] = []
         self._packed = Packed()
+        self._captures: set[int] = set()
         self._held = self._written = 0
         self._name = ""
         self._writer: pa.RecordBatchFileWriter | None = None
@@ -55,12 +56,13 @@ class Pieces:
     def add(self, capture: int, exchange: Exchange, size: int) -> None:
         """Take an exchange of so many bytes."""
         self._packed.add(exchange, capture)
+        self._captures.add(capture)
         self._held += size
         if len(self._packed) >= PACKED or self._held > PACKED_BYTES:
             self._flush()
 
-    def close(self) -> list[tuple[str, int]]:
-        """Return the files, and the bytes of exchanges in each."""
+    def close(self) -> list[tuple[str, int, list[int]]]:
+        """Return the files, the bytes of exchanges in each, and the numbers of their captures."""
         self._flush()
         self._end()
         return self.names
@@ -84,8 +86,9 @@ class Pieces:
         if self._writer is not None:
             self._writer.close()
             self._sink.close()
-            self.names.append((self._name, self._written))
+            self.names.append((self._name, self._written, sorted(self._captures)))
             self._writer, self._written = None, 0
+            self._captures.clear()
 
 
 def exchanges(folder: str, name: str, topics: dict[UUID, str]) -> Iterator[tuple[int, Exchange]]:
@@ -110,7 +113,6 @@ class Making:
     `share` is how many bytes of exchanges a task makes rows of that pairs them too.
     """
 
-    captures: list[str]
     folder: str
     filters: Filters
     wanted: WantedRows
@@ -120,10 +122,10 @@ class Making:
 class Here:
     """Takes the exchanges that a task has paired: makes rows of them, or packs them for another task."""
 
-    def __init__(self, making: Making, tables: Tables) -> None:
+    def __init__(self, making: Making, tables: Tables, captures: Mapping[int, str]) -> None:
         self.pieces: Pieces = Pieces(making.folder)
         self._names, self._left = UserDict[UUID, str](), making.share
-        self._captures, self._fits = making.captures, making.filters.check(self._names)
+        self._captures, self._fits = captures, making.filters.check(self._names)
         self._rows = Rows(tables.add, making.wanted, self._names)
         self._held: deque[tuple[int, Exchange]] = deque()
         self._size = 0
@@ -171,15 +173,15 @@ class Pairer:
     """Takes all runs of a partition in the order of connections and packets; then `close` reports, in plain values."""
 
     def __init__(self, making: Making) -> None:
-        self.captures: list[str] = making.captures
+        self.captures: dict[int, str] = {}
+        """The captures by their numbers; a name is there before the packets."""
         self.tables = Tables(making.folder)
-        self._here = Here(making, self.tables)
+        self._here = Here(making, self.tables, self.captures)
         self.counts: Counter[str] = Counter()
         self.topics: dict[UUID, str] = {}
         self._now: tuple[int, bytes] | None = None
         self._capture = -1
         self._key_logs = making.filters.tls_keys or ()
-        self._overheard = Overheard(making.folder)
         self.keys = KeyLog()
         self._session = Engine()
         self._spoken = Connections(numbered=False)
@@ -189,15 +191,22 @@ class Pairer:
     def take(self, capture: int, split: int, run: PacketRun) -> None:
         """Take the next packets of a connection, or the first of the next one; they are of a split of this number."""
         if (capture, run.key) != self._now:
-            self._end()
-            if self._capture != capture:
-                self.keys = KeyLog().use(self._key_logs)
-                for log in self._overheard.of(capture):
-                    self.keys.take(log)
-            self._now, self._capture = (capture, run.key), capture
+            self._begin(capture)
+            self._now = capture, run.key
             self._session = Engine(watch=self._spoken.watch, keys=self.keys)
         self._keep(self._session.receive_all(list(run.unpack())))
         self.counts["packets"] += run.size
+
+    def hear(self, capture: int, log: bytes) -> None:
+        """Take a key log in a capture, before the packets of the capture."""
+        self._begin(capture)
+        self.keys.take(log)
+
+    def _begin(self, capture: int) -> None:
+        """End the connection; if it is not of this capture, begin this one."""
+        self._end()
+        if self._capture != capture:
+            self.keys, self._capture = KeyLog().use(self._key_logs), capture
 
     def close(self) -> dict[str, Any]:
         """Return what was written, and what was counted."""

@@ -140,7 +140,10 @@ def test_a_topic_id_goes_by_the_name_that_another_connection_was_told(run: Run, 
     assert ask(out, "SELECT topics FROM {exchanges} WHERE api = 'Fetch'") == [(["orders"],)]
 
 
-def test_secrets_in_a_capture_open_all_of_it_and_no_other(run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("split", [8192, 1 << 26])
+def test_secrets_in_a_capture_open_all_of_it_and_no_other(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, split: int
+) -> None:
     """The block of secrets stands between packets; connections are paired by tasks that did not read it."""
     whole = MAIN / "captures" / "tls" / "real-tls-1.3.pcap"
     keys = whole.with_suffix(".keys").read_bytes()
@@ -152,7 +155,8 @@ def test_secrets_in_a_capture_open_all_of_it_and_no_other(run: Run, tmp_path: Pa
     for path, secrets in ((held, block(10, struct.pack("<II", 0x544C534B, len(keys)) + keys)), (bare, b"")):
         path.parent.mkdir()
         path.write_bytes(section() + links + blocks[0] + secrets + b"".join(blocks[1:]))
-    out, _ = run([held, bare], partitions=8)
+    monkeypatch.setattr(pipeline, "PER_SPREAD", 4096)  # several partitions for each capture
+    out, _ = run([held, bare], partitions=8, split=split)
     assert tabled(out) == decoded([held, bare])
     assert ask(out, "SELECT count(*), count(DISTINCT capture) FROM {exchanges}") == [(90, 1)]
     assert list(Path(out).rglob("*.keys")) == []

@@ -13,12 +13,13 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
-from ....capture.pcap import HEADER, PACKET_HEADER
+from ....capture.pcap import HEADER, Layout
 from ....capture.source import Damaged, open_packets, open_source
 from ....protocol.findings import Finding, unpack
 from ....views.tables.cells import TableRow, moment
 from ....views.tables.rows import NO_ENDS, NO_EXCHANGE, problem_columns
-from .plan import CutPoint, File, Plan, Split, between, walk
+from .blocks import NOWHERE
+from .plan import CutPoint, File, Plan, Split, between, time_at, walk
 from .store import open_file
 
 
@@ -43,18 +44,25 @@ def counted(file: File, split: Split) -> CutPoint:
 def missed(plan: Plan, walks: Mapping[int, CutPoint]) -> list[int]:
     """Return the files in which a walk did not end where the next split begins."""
     landed = ((plan.splits[place], found.end) for place, found in walks.items())
-    return list(dict.fromkeys(split.file for split, end in landed if plan.parts(split) and end != split.stop))
+    return list(
+        dict.fromkeys(
+            split.file for split, end in landed if end == NOWHERE or (plan.parts(split) and end != split.stop)
+        )
+    )
 
 
 def walked_cuts(file: File, size: int) -> dict[int, int | None]:
-    """Return places where a file can be cut that a walk through all of it has reached, each with its time."""
-    assert file.layout is not None
-    cuts = {HEADER: file.time}
+    """Return places where a file can be cut that a walk through all of it has reached, each with its time.
+
+    A pcapng file that was cut wrong is not cut.
+    """
+    cuts = {file.first: file.time}
+    if not isinstance(file.layout, Layout):
+        return cuts
     with open_file(file.place) as opened:
         place = HEADER
         while (end := walk(opened, file.layout, place, place + size).end) >= place + size and end < file.size:
-            opened.seek(end)
-            cuts[end], place = file.layout.time(opened.read(PACKET_HEADER)), end
+            cuts[end], place = time_at(opened, file.layout, end), end
     return cuts
 
 

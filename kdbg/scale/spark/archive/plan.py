@@ -3,10 +3,11 @@
 A capture is one file, as `kdbg decode` has it, or the pieces that one tcpdump or dumpcap wrote while it rotated its
 files: same folder, same name but for the digits that rotation puts there. A connection lives through all of them.
 
-Where a big pcap file is cut is guessed: near the place where it is wanted, a chain of packet headers that can be. It is
-proved when a walk from the cut before it lands exactly on it; the first packet follows the file's header, so
-where the walk through every part lands on the beginning of the next, all cuts are right. Where one does not (a packet
-held bytes like headers, or the file is damaged), the file is walked through anew, and cut where that walk comes by.
+Where a big file is cut is guessed: near the place where it is wanted, a chain of packet headers that can be (pcapng:
+see blocks.py). It is proved when a walk from the cut before it lands exactly on it; the first packet follows the file's
+header, so where the walk through every part lands on the beginning of the next, all cuts are right. Where one does not
+(a packet held bytes like headers, or the file is damaged), the file is walked through anew, and cut where that walk
+comes by.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from ....capture.pcap import HEADER, PACKET_HEADER, Layout
 from ....capture.source import Damaged, natural, open_packets, open_source
 from ....errors import CaptureError, CaptureRefused
 from ....protocol.findings.amounts import count
+from .blocks import Blocks
 from .store import StoredFile, find, identity, open_file
 
 CHAIN = 16
@@ -53,8 +55,10 @@ class CutPoint(NamedTuple):
     end: int
 
 
-def walk(file: BinaryIO, layout: Layout, start: int, stop: int) -> CutPoint:
+def walk(file: BinaryIO, layout: Layout | Blocks, start: int, stop: int) -> CutPoint:
     """Go from the packet at `start` to the first that begins at or after `stop`, or to where none can begin."""
+    if isinstance(layout, Blocks):
+        return CutPoint(*layout.walk(file, start, stop))
     read, most = struct.Struct(layout.order + "8xI").unpack_from, layout.most
     data: bytes | mmap
     more: Callable[[int], bytes]
@@ -79,8 +83,20 @@ def walk(file: BinaryIO, layout: Layout, start: int, stop: int) -> CutPoint:
         data, start, place = data[place:] + added, start + place, 0
 
 
-def guess(file: BinaryIO, layout: Layout, near: int) -> int | None:
+def time_at(file: BinaryIO, layout: Layout | Blocks, place: int) -> int | None:
+    """Return the time of the packet that begins at a place."""
+    if isinstance(layout, Blocks):
+        return layout.time(file, place)
+    file.seek(place)
+    return layout.time(file.read(PACKET_HEADER))
+
+
+def guess(file: BinaryIO, layout: Layout | Blocks, near: int) -> int | None:
     """Return a place at or after `near` where a packet seems to begin; None where none does in the next bytes."""
+    if isinstance(layout, Blocks):
+        file.seek(near)
+        place = layout.guess(file.read(WINDOW))
+        return None if place is None else near + place
     file.seek(HEADER)
     known = layout.time(file.read(PACKET_HEADER))
     file.seek(near)
@@ -127,7 +143,7 @@ NOTHING: Mapping[str, int] = {}
 
 
 class File(NamedTuple):
-    """A capture file: `layout` if it is a plain pcap, the time of its first packet in nanoseconds.
+    """A capture file: `layout` if it is a pcap or large pcapng, the time of its first packet in nanoseconds.
 
     `name` is what it goes by, `place` what it is opened by on whichever machine.
     """
@@ -135,8 +151,13 @@ class File(NamedTuple):
     name: str
     place: str
     size: int
-    layout: Layout | None
+    layout: Layout | Blocks | None
     time: int | None
+
+    @property
+    def first(self) -> int:
+        """Where its first packet is, in a file that can be cut; else where it begins."""
+        return 0 if self.layout is None else len(self.layout.head)
 
 
 class Split(NamedTuple):
@@ -315,6 +336,7 @@ def capture_name(name: str, *, rolled: bool = False) -> str:
 def look(found: StoredFile, size: int) -> Looked:
     """Look at a file's first bytes, and at those where it may be cut into splits of `size` bytes."""
     place = identity(found.name)
+    layout: Layout | Blocks | None
     try:
         with open_file(place) as opened:
             layout, time = first_packet(opened)
@@ -323,21 +345,20 @@ def look(found: StoredFile, size: int) -> Looked:
                 arrived = open_packets(open_source(opened), lambda problem: None)
                 with suppress(Damaged, StopIteration):
                     time = next(arrived)[1][0][0]
-            cuts = {0 if layout is None else HEADER: time}
+                layout = Blocks.of(opened) if found.size > size + HEADER else None
+            file = File(found.name, place, found.size, layout, time)
+            cuts = {file.first: time}
             if layout is not None:
-                for near in range(size, found.size - HEADER, size):
-                    cut = guess(opened, layout, near)
-                    if cut is not None:
-                        opened.seek(cut)
-                        cuts[cut] = layout.time(opened.read(PACKET_HEADER))
-            return File(found.name, place, found.size, layout, time), cuts
+                guesses = (guess(opened, layout, near) for near in range(size, found.size - HEADER, size))
+                cuts |= {cut: time_at(opened, layout, cut) for cut in guesses if cut is not None}
+            return file, cuts
     except CaptureError as error:
         return type(error)(found.name, error.problem, error.remedy)
 
 
 def between(capture: int, number: int, file: File, cuts: Mapping[int, int | None]) -> list[Split]:
     """Return splits that begin at these places, each with its time."""
-    places = sorted(place for place in cuts if place < file.size or place == HEADER)
+    places = sorted(place for place in cuts if place < file.size or place == file.first)
     return [
         Split(capture, number, start, stop, cuts[start])
         for start, stop in zip(places, [*places[1:], file.size], strict=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .failing import fail_on_option
 from .filters import filter_options, take_filters
 from .options import (
     files_argument,
@@ -45,6 +46,7 @@ FEW = 3
 @click.option("--log", multiple=True, metavar="FILE", type=click.Path(allow_dash=True),
               help="Show matching lines of this client or broker log with each exchange: kdbg guide logs.")  # fmt: skip
 @latency_option
+@fail_on_option()
 @input_options
 def command(
     files: tuple[str, ...], format: str, jobs: int, no_pager: bool, log: tuple[str, ...], latency: bool,

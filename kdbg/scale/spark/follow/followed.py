@@ -25,6 +25,7 @@ from ..commit import Output, Row
 from ..delta import FOLLOW, TableFile
 from ..pipeline import RUN, Pipeline, PipelineOptions, PipelineOutcome
 from ..session import failure
+from ..stages import tasks
 from .tail import NAME, Stretch, TailSource, plan_of
 from .unfinished import Follower, waited
 
@@ -168,7 +169,8 @@ class Following(Pipeline):
         horizons = [ALL] * len(horizons) if over else horizons
         waiting = f"{output.own}/waiting-{number}"
         making, partitions = self._making(plan), self._partitions(plan)
-        more = self._tasks(before.waiting).mapInArrow(partial(waited, plan.captures, partitions), RUN)
+        read = tasks.task(partial(waited, plan.captures, partitions))
+        more = self._tasks(before.waiting).mapInArrow(read, RUN)
         pairer = partial(Follower, making, waiting, horizons)
         paired = self._paired(plan, pairer, more if before.waiting else None, partitions)
         topics = {UUID(topic): name for topic, name in before.topics.items()}

@@ -163,5 +163,5 @@ def test_secrets_in_a_capture_open_all_of_it_and_no_other(
             out, "SELECT count(*), count(DISTINCT capture), count(number) FROM {exchanges}"
         )
         assert (exchanges, captures) == (90, 1)
-        assert numbers == (0 if filters.port or split else 90)
+        assert numbers == (0 if filters.port or split < 1 << 20 else 90)  # a capture in one piece has numbers
         assert list(Path(out).rglob("*.keys")) == []

@@ -17,7 +17,6 @@ from time import monotonic
 from typing import Any
 
 from ...capture import Capture, open_capture
-from ...capture.names import named_files
 from ...capture.source import Source, find
 from ...errors import CaptureError
 from ...exchanges.filters.filter_set import Filters
@@ -110,6 +109,8 @@ def read_captures(
 
     Return the names of those that were read, and whether all were that the user named.
     """
+    from ...capture.names import named_files
+
     found, progress, names = InputFiles(sources), Progress(), list[str]()
     progress.exchanges = exchanges
     named = {path: file.name for (_, path), file in zip(found.named, named_files(found.named), strict=True)}

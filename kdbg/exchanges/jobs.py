@@ -329,6 +329,13 @@ class ExchangePool:
         while self._order and self._order[0].is_done():
             self._show_next()
 
+    def give_held(self) -> None:
+        """Have the exchanges that are held worked on: no part that a copy has read comes before them."""
+        held, self._exchanges = self._exchanges, []
+        for start in range(0, len(held), self._most):
+            self._exchanges = held[start : start + self._most]
+            self._give()
+
     def _give_to(self, copy: _Copy, packed: Iterable[bytes], task: Task) -> None:
         while copy.at_work >= DEPTH:
             self._show_next()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 from uuid import UUID
 
@@ -11,17 +12,20 @@ import pytest
 
 import kdbg.capture
 from kdbg.exchanges.filters.filter_set import Filters
+from kdbg.exchanges.messages.exchange import Exchange
 from kdbg.exchanges.split import engine as split
 from kdbg.exchanges.split.skipping import Skipping
+from kdbg.ui.cli import pool_sink
 from kdbg.ui.cli.decode import write_files
 from kdbg.ui.cli.exchange_output import ExchangeOutput, depth_of
 from kdbg.ui.cli.inputs import AUTO, LARGE, processes
 from kdbg.ui.cli.output import Writer
+from kdbg.ui.cli.pool_sink import PoolSink
 from kdbg.ui.cli.runner import Runner
 from kdbg.views.render.style import Look
 
 from ..cases import fewer_by_day
-from ..traffic import PCAP_HEADER, Talk, records
+from ..traffic import PCAP_HEADER, Talk, pcap, records
 
 
 def conversation(chance: random.Random, number: int) -> Talk:
@@ -117,3 +121,28 @@ def test_auto_is_all_cores_for_large_captures_alone(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 2, 5}, raising=False)
     assert [processes(AUTO, size) for size in (None, 0, LARGE - 1, LARGE)] == [1, 1, 1, 3]
     assert processes(7, None) == 7
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_what_no_part_waits_for_is_not_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Short connections have no spans: all their exchanges are paired here."""
+    path, held = tmp_path / "short.pcap", [0]
+    talks = [Talk(("10.0.0.1", 30_000 + number), at=9 * number) for number in range(400)]
+    for talk in talks:
+        talk.ask("Heartbeat", 0).answer().ask("Heartbeat", 0).answer().end()
+    path.write_bytes(pcap(*talks))
+
+    class Watched(PoolSink):
+        def add(self, exchanges: Sequence[Exchange]) -> None:
+            super().add(exchanges)
+            held[0] = max(held[0], len(self._exchanges))
+
+    monkeypatch.setattr(pool_sink, "PoolSink", Watched)
+    monkeypatch.setattr(split, "PART", 8_000)
+    monkeypatch.setattr(split, "FIRST", 64)
+    one, several = (printed(capfd, path, jobs) for jobs in (1, 2))
+    assert several == one
+    assert one[0].count("\n") == 800
+    assert 0 < held[0] < 200

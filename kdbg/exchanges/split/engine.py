@@ -202,6 +202,8 @@ class SplitEngine:
             self._pool.make_part(part.copy, part.last, Order(part.piece.before, self._next, skipping.skipped, names))
             self._names = self._names[len(names) - 1 :]
             self._next = part.last + 1
+        self._pool.give_held()
+        self._next, self._names = self._engine.count + 1, self._names[-1:]
 
 
 def _packets(capture: PieceSource, piece: Piece) -> list[Packet]:

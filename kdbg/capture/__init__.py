@@ -205,7 +205,7 @@ class Capture:
             data, first = data + more, size
             used, count, state = reader.divide(data)
             if used:
-                yield Piece(data[:used], before, count, state)
+                yield Piece(memoryview(data)[:used], before, count, state)
             else:
                 packets, used, _, damage = reader.take(data)
                 count = len(packets)
@@ -220,7 +220,7 @@ class Capture:
     def read(self, piece: Piece) -> Iterator[list[Packet]]:
         """Yield the packets of a piece, as many at a time as `blocks` does, and count them."""
         if piece.taken is not None:
-            if packets := self._count(piece.data, piece.taken):
+            if packets := self._count(bytes(piece.data), piece.taken):
                 yield packets
             return
         reader: Any = self._reader

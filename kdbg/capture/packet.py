@@ -62,7 +62,7 @@ class Piece(NamedTuple):
     `taken` already.
     """
 
-    data: bytes
+    data: bytes | memoryview
     before: int
     packets: int
     state: Any = None

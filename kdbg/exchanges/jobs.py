@@ -96,7 +96,7 @@ class _Copy:
     def at_work(self) -> int:
         return len(self._tasks)
 
-    def give(self, packed: Iterable[bytes], task: Task = Task.EXCHANGES) -> None:
+    def give(self, packed: Iterable[bytes | memoryview], task: Task = Task.EXCHANGES) -> None:
         """Give it a piece."""
         with _rewritten(self._files[self._given % DEPTH]) as out:
             out.writelines(packed)
@@ -307,7 +307,7 @@ class ExchangePool:
             self._new_copy()
         return len(self._copies)
 
-    def read_part(self, number: int, packed: Iterable[bytes]) -> None:
+    def read_part(self, number: int, packed: Iterable[bytes | memoryview]) -> None:
         """Have the copy of this number read a part of a capture."""
         self._give_to(self._copies[number], packed, Task.READ)
 
@@ -336,7 +336,7 @@ class ExchangePool:
             self._exchanges = held[start : start + self._most]
             self._give()
 
-    def _give_to(self, copy: _Copy, packed: Iterable[bytes], task: Task) -> None:
+    def _give_to(self, copy: _Copy, packed: Iterable[bytes | memoryview], task: Task) -> None:
         while copy.at_work >= DEPTH:
             self._show_next()
         copy.give(packed, task)

@@ -51,7 +51,7 @@ class Order(NamedTuple):
     names: list[tuple[int, int]]
 
 
-def packed(piece: Piece, own: Sequence[bytes], oldest: int) -> list[bytes]:
+def packed(piece: Piece, own: Sequence[bytes], oldest: int) -> list[bytes | memoryview]:
     """Return a part for a copy, as bytes in parts.
 
     `own` are the ids that are known of Kafka's own topics, `oldest` is the first part that a copy may have to work on.
@@ -75,7 +75,7 @@ class PartWork:
         piece, own, oldest = pickle.loads(packed[SIZE.size : end])  # what `packed` made
         self._read = {part: found for part, found in self._read.items() if part >= oldest}
         speculation = Speculation()
-        counts = self._capture.read_alone(piece._replace(data=packed[end:]), speculation.take)
+        counts = self._capture.read_alone(piece._replace(data=memoryview(packed)[end:]), speculation.take)
         found = speculation.close()
         learner = Learner({})
         learner.own = own

@@ -139,6 +139,9 @@ class Capture:
     that stand in it, and others that it is given.
     """
 
+    batch: Callable[[int, Batch], None] | None = None
+    """Called with packets before they are yielded, and the number of the last packet before them."""
+
     def __init__(self, source: Source, *, before: int = 0, keys: KeyLog | None = None) -> None:
         self.name: str = source.name
         self.packets: int = before
@@ -207,7 +210,9 @@ class Capture:
         """Yield the packets before the damage, if there is any."""
         trouble = ""
         try:
-            for data, raw in arrived:
+            for data, raw, place in arrived:
+                if self.batch is not None:
+                    self.batch(self.packets, (data, raw, place))
                 if not raw:
                     yield []
                 for some in [[each] for each in raw] if self._singly else [raw] if raw else []:

@@ -251,8 +251,8 @@ def _inflated(chunks: Iterator[bytes], codec: str, fresh: Callable[[], Any], err
         raise OSError(f"the {codec} stream is truncated")
 
 
-Batch: TypeAlias = tuple[bytes, list[RawPacket]]
-"""Bytes of a file, and the packets that were found in them."""
+Batch: TypeAlias = tuple[bytes, list[RawPacket], int]
+"""Bytes of a file, the packets that were found in them, and where in the file the bytes begin."""
 
 
 class Damaged(Exception):
@@ -307,15 +307,17 @@ def packets_of(
 
     `is_silent` is asked before the source is waited on; if it is, a batch without packets is yielded first.
     """
+    place = 0 if data else HEADER
     while True:
         packets, used, missing, damage = reader.take(data)
         if packets:
-            yield data, packets
+            yield data, packets, place
         if damage:
             raise Damaged(damage)
         data = data[used:]
+        place += used
         if is_silent():
-            yield b"", []
+            yield b"", [], place
         pieces, wanted = [], missing if data else 1
         while wanted > 0 and (piece := stream.read1(CHUNK)):  # with what else has come
             pieces.append(piece)

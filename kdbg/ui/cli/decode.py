@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from . import DEFINITIONS
 from .filters import filter_options, take_filters
 from .options import (
     files_argument,
+    index_option,
     input_options,
     jobs_option,
     latency_option,
@@ -45,10 +47,11 @@ FEW = 3
 @click.option("--log", multiple=True, metavar="FILE", type=click.Path(allow_dash=True),
               help="Show matching lines of this client or broker log with each exchange: kdbg guide logs.")  # fmt: skip
 @latency_option
+@index_option
 @input_options
 def command(
     files: tuple[str, ...], format: str, jobs: int, no_pager: bool, log: tuple[str, ...], latency: bool,
-    merge: bool | None, **options: Any,
+    merge: bool | None, no_index: bool, **options: Any,
 ) -> int:  # fmt: skip
     """Decode captures of Kafka traffic into requests and responses.
 
@@ -93,7 +96,10 @@ def command(
             joins.append(join.Join(name if len(log) > 1 else "", ApplicationLog(source).blocks()))
         live = any(is_live(file) for file in files)
         writer = stack.enter_context(writing(live=live, pager=not no_pager and jobs == 1))
-        runner = Runner(wanted, writer, logs=True, disk=True, merge=merge, timed=timed, depth=depth_of(format))
+        index = not (no_index or log or timed or jobs > 1 or DEFINITIONS in click.get_current_context().meta)
+        runner = Runner(
+            wanted, writer, logs=True, disk=True, merge=merge, timed=timed, depth=depth_of(format), index=index
+        )
         write_files(files, runner, ExchangeOutput(runner, format, shape, jobs), joins)
     return runner.status
 

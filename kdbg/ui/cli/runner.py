@@ -35,6 +35,7 @@ from ...exchanges.messages.peers import Attempts, Peers, Tried, endpoint
 from ...protocol.findings import ATTEMPTS, Finding, Kind
 from ...protocol.findings.amounts import count
 from ...protocol.findings.facts import Encrypted
+from ...views.index import pays
 from ...views.reading import BrokerFile, Merged, Named, chosen, engine_of, grouped, open_any
 from ...views.render.values import escape
 from . import INTERRUPTED, REFUSED, UNDECODED
@@ -45,6 +46,7 @@ from .output import Writer
 if TYPE_CHECKING:
     from ...analysis.logs.log import ApplicationLog
     from ...exchanges.engine.engine import Watch
+    from ...views.index.reader import IndexedCapture
     from .outlets import Outlet
 
 Blocks: TypeAlias = Iterator[list[Any]]
@@ -105,7 +107,8 @@ class Runner:
     `logs` and `disk`: logs, and files of a broker's disk, do in place of captures. `merge`: captures of several places
     are read as one; None does so where it is plain that they are. `timed`: exchanges know where their time went.
     `depth` is how far all messages are read. `fails`: what could not be decoded makes the exit status. `at_once`: each
-    connection that failed to open is told by itself, as soon as it is known. `say` prints a line of text.
+    connection that failed to open is told by itself, as soon as it is known. `say` prints a line of text. `index`: the
+    index of a large capture is used, and written where there is none.
     """
 
     filters: Filters
@@ -116,12 +119,13 @@ class Runner:
     def __init__(
         self, filters: Filters, writer: Writer, *, logs: bool = False, disk: bool = False, merge: bool | None = False,
         timed: bool = False, depth: Depth = "shallow", fails: bool = True, at_once: bool = False,
-        outlet: Outlet | None = None, say: Callable[[str], None] | None = None,
+        outlet: Outlet | None = None, say: Callable[[str], None] | None = None, index: bool = False,
     ) -> None:  # fmt: skip
         self.writer, self.filters, self.given = writer, filters, filters
         self.timed, self.outlet = timed, outlet
         self._logs, self._disk, self._merge, self._depth, self._at_once = logs, disk, merge, depth, at_once
-        self._say = say
+        self._say, self._index = say, index
+        self._indexed: IndexedCapture | None = None
         self.left: int | None = filters.limit
         self.seen = FilterTally()
         self.counts: Counter[str] = Counter()
@@ -204,7 +208,18 @@ class Runner:
             self.refuse(error, file)
             return None
         self.files += not isinstance(opened, BrokerFile)
+        self._indexed = None
+        if isinstance(opened, Capture) and self.filters.asks and self._has_index(opened):
+            from ...views.index.reader import indexed
+
+            self._indexed = indexed(opened)
+            opened = self._indexed or opened
         return OpenFile(self, opened, file, several=several)
+
+    def _has_index(self, capture: Capture) -> bool:
+        """Return whether a capture may have an index: it is large, and read as an index says that it is."""
+        plain = type(capture) is Capture and capture.source.pipe is None and not self.writer.live
+        return self._index and plain and pays(capture.source.extent()[1], self.filters)
 
     def refuse(self, error: CaptureError, file: str = "") -> None:
         """Say why a file cannot be read; one that nobody named, but a folder brought, is only skipped."""
@@ -228,7 +243,14 @@ class Runner:
         capture = file.capture
         depth: Depth = "shallow" if self.filters.asks else self._depth
         reads = depth if self.left is not None or self.writer.live else None
-        engine = engine_of(capture, self.filters, reads, met, timed=self.timed)
+        indexed = self._indexed if capture is self._indexed else None
+        matching = indexed.matching(self.filters, self.seen, self.left) if indexed is not None else None
+        engine = matching or engine_of(capture, self.filters, reads, met, timed=self.timed)
+        whole = reads is None and blocks is None and self.filters.last is None
+        if whole and isinstance(capture, Capture) and self._has_index(capture):
+            from ...views.index.writer import Recorded
+
+            engine = Recorded(engine, capture)
         if blocks is not None:
             packets = blocks(engine)
         elif self.writer.live:  # up to Ctrl-C, after which all that is known is shown
@@ -239,7 +261,8 @@ class Runner:
 
         def choose() -> Fits | None:
             """Return the filters as one, once the capture's first day is known."""
-            fits = self.filters.dated(capture.first_time).check(engine.names_then, self.seen)
+            tally = self.seen if matching is None else matching.tally
+            fits = self.filters.dated(capture.first_time).check(engine.names_then, tally)
             if wants is None or fits is None:
                 return fits or wants
             return lambda exchange: wants(exchange) and fits(exchange)
@@ -270,6 +293,9 @@ class Runner:
                 self.outlet.finish()
         finally:
             self.left = drive.left
+            if matching is not None:
+                drive.seen += matching.skipped
+                self.findings.update(matching.skipped_kinds)
             lines = 0 if isinstance(capture, Capture) else capture.lines
             self.counts.update(
                 packets=capture.packets, lines=lines, exchanges=drive.seen, shown=drive.wanted,

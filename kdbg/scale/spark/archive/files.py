@@ -34,7 +34,7 @@ def counted(file: File, split: Split) -> CutPoint:
         if file.layout is not None:
             return walk(opened, file.layout, split.start, split.stop)
         with suppress(Damaged):  # the reader of the split tells of it
-            for _, packets in open_packets(open_source(opened), lambda problem: None):
+            for _, packets, _ in open_packets(open_source(opened), lambda problem: None):
                 count += len(packets)
     return CutPoint(count, split.stop)
 

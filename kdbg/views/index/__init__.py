@@ -1,0 +1,26 @@
+"""An index of a capture: of each exchange what filters compare, and where its bytes are in the file.
+
+A complete reading of a large capture writes it (writer.py) into the user's cache folder (cache.py); the next question
+reads the exchanges that may match, and no others (reader.py). layout.py has the form of the file.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ...capture.keylog import ENVIRONMENT
+from ...exchanges.filters.filter_set import Filters
+
+VARIABLE = "KDBG_NO_INDEX"
+"""The variable of the environment with which no index is written or used."""
+LEAST = 20_000_000
+"""Bytes of a capture from which on it gets an index: smaller ones are read at once."""
+OTHERS = frozenset({"port", "tls_keys", "pid"})
+"""Filters with which a capture is read in another way than an index says."""
+
+
+def pays(size: int | None, filters: Filters) -> bool:
+    """Return whether a file of so many bytes, or of unknown size, is read with its index, if it has one."""
+    if size is None or size < LEAST or filters.timed or filters.given.keys() & OTHERS:
+        return False
+    return not (os.environ.get(VARIABLE) or os.environ.get(ENVIRONMENT))

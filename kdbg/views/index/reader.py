@@ -1,0 +1,407 @@
+"""Reads with an index: the exchanges that may pass the filters, and no others, are read from the capture.
+
+The columns of the index choose exchanges that may pass; the filters themselves then decide, as they do without an
+index. What is in the closing line is the same, unless the reading ends early (`--limit`, `FILE#N`): then packets,
+connections and their findings are those of the whole capture.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import zlib
+from array import array
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any
+from uuid import UUID
+
+from ...capture import Capture, Lost, Packet
+from ...errors import CaptureError
+from ...exchanges.filters.filter_set import Filters, FilterTally, Tally
+from ...exchanges.messages.exchange import MANY, CapturedMessage, Exchange
+from ...exchanges.messages.mistakes import Searches
+from ...exchanges.messages.peers import Peers
+from ...exchanges.messages.serialization import NUMBERS, in_common, peers_of, unpack
+from ...protocol.findings import Finding
+from ...protocol.findings import unpack as unpack_finding
+from ...protocol.wire.readings.outline import NamesThen, Outline
+from .cache import find, identity
+from .layout import COUNT, HALVES, KEPT, NO_HALF, PIECE, PIECES, Bounds, Columns, Summary, column, columns
+
+PLACE = struct.Struct("<I")
+"""What a row begins with: the place of what its exchange has in common with others."""
+AT_ONCE, LARGE = 64, 4 << 20
+"""Exchanges that are read at once, at most, and bytes of their messages."""
+BY_VALUE = frozenset({"api", "client_id", "host", "connection", "topic", "partition", "group", "error", "errors"})
+"""Filters on what an exchange is about, which the index has once for all exchanges that have it in common."""
+
+
+def _slower(milliseconds: float, rows: Columns) -> list[bool]:
+    least = round(milliseconds * 1e6)
+    found = zip(rows.answered_at, rows.asked_until, rows.asked, rows.answered, strict=True)
+    return [then - until > least and asked >= 0 and answered >= 0 for then, until, asked, answered in found]
+
+
+def _times(rows: Columns) -> Iterator[int]:
+    """Yield when each exchange began."""
+    found = zip(rows.asked, rows.first_time, rows.answered_at, strict=True)
+    return (at if asked >= 0 else then for asked, at, then in found)
+
+
+def _in_packets(wanted: Collection[int], rows: Columns) -> list[bool]:
+    halves = (
+        (rows.asked, rows.asked_packet, rows.asked_last),
+        (rows.answered, rows.answered_packet, rows.answered_last),
+    )
+    found = [
+        [size >= 0 and any(first <= one <= last for one in wanted) for size, first, last in zip(*half, strict=True)]
+        for half in halves
+    ]
+    return [either or other for either, other in zip(*found, strict=True)]
+
+
+def _microseconds(seconds: float) -> int:
+    return round(seconds * 1e6) * 1000
+
+
+BY_NUMBER: dict[str, tuple[Callable[[Any, Bounds], bool], Callable[[Any, Columns], list[bool]]]] = {
+    "exchange": (
+        lambda chosen, block: any(
+            first < block.first_number + block.exchanges and last >= block.first_number for first, last in chosen
+        ),
+        lambda chosen, rows: [any(first <= one <= last for first, last in chosen) for one in rows.number],
+    ),
+    "correlation_id": (
+        lambda wanted, block: True,
+        lambda wanted, rows: [one in wanted for one in rows.correlation_id],
+    ),
+    "slower_than": (lambda milliseconds, block: block.slowest > round(milliseconds * 1e6), _slower),
+    "since": (
+        lambda seconds, block: block.last_time >= _microseconds(seconds),
+        lambda seconds, rows: [one >= _microseconds(seconds) for one in _times(rows)],
+    ),
+    "until": (
+        lambda seconds, block: block.first_time <= _microseconds(seconds),
+        lambda seconds, rows: [one <= _microseconds(seconds) for one in _times(rows)],
+    ),
+    "packet": (
+        lambda wanted, block: any(block.first_packet <= one <= block.last_packet for one in wanted),
+        _in_packets,
+    ),
+}
+"""Filters on numbers: whether a block may have an exchange that passes, and which of its exchanges do."""
+
+
+class Described(Exchange):
+    """An exchange without its messages: who spoke, what it is about, what was found in it."""
+
+    about: Sequence[Outline]
+    found: list[Finding]
+
+    def outlines(self) -> list[Outline]:
+        """Return what the halves are about."""
+        return list(self.about)
+
+    def all_findings(self, *, shallow: bool = False) -> list[Finding]:
+        """Return the findings of the exchange and of its messages."""
+        return self.found
+
+
+class Block:
+    """Some exchanges of an index."""
+
+    def __init__(self, file: int, bounds: Bounds, capture: int, topics: dict[UUID, str], searches: Searches) -> None:
+        self.bounds, self._capture, self._topics, self._searches = bounds, capture, topics, searches
+        start = bounds.start
+        self._parts: list[bytes] = []
+        for size in bounds.sizes:
+            self._parts.append(os.pread(file, size, start))
+            start += size
+        self.chunks: list[int]
+        self.chunks, found, self._abouts, common, self._own = json.loads(zlib.decompress(self._parts[0]))
+        self._commons: list[Any] = json.loads(common)
+        self.found: list[tuple[int, Peers, Finding]] = [
+            (chunk, peers_of(peers), unpack_finding(packed)) for chunk, peers, packed in found
+        ]
+        keys = array("I")
+        keys.frombytes(zlib.decompress(self._parts[1]))
+        self.shared, self.abouts = keys[: bounds.exchanges], keys[bounds.exchanges :]
+        self._stored = self._kept = b""
+
+    @property
+    def stored(self) -> bytes:
+        """The rows, as `planes` has them."""
+        if not self._stored:
+            self._stored = zlib.decompress(self._parts[2])
+            self._kept = zlib.decompress(self._parts[3])
+        return self._stored
+
+    def columns(self) -> Columns:
+        """Return the numbers of all exchanges."""
+        return columns(self.stored, self.bounds.exchanges)
+
+    def kinds(self, rows: Iterable[int]) -> Counter[str]:
+        """Return how many findings of each kind exchanges have."""
+        found: Counter[str] = Counter()
+        odd = {at: about[1] for at, about in enumerate(self._abouts) if about[1]}
+        if odd:
+            for row in rows:
+                found.update(packed[0] for packed in odd.get(self.abouts[row], ()))
+        return found
+
+    def described(self, shared: int, about: int) -> Described | None:
+        """Return exchanges that have this in common as one; None where the index does not say what they are about."""
+        outlines, findings, _ = self._abouts[about]
+        if outlines is None:
+            return None
+        _, peers, api, version, client_id, _ = in_common(self._commons[shared], self._topics, self._searches)
+        one = Described(peers, api, version, 0, client_id)
+        one.about = [
+            (
+                [(UUID(topic[0]) if isinstance(topic, list) else topic, *rest, None) for topic, *rest in rows],
+                groups,
+                codes,
+            )
+            for rows, groups, codes in outlines
+        ]
+        one.found = [*map(unpack_finding, findings)]
+        return one
+
+    def names(self, about: int) -> int:
+        """Return how many names of topic ids were known, where topics are given by their ids."""
+        found: int = self._abouts[about][2]
+        return found
+
+    def exchanges(self, rows: Sequence[int]) -> Iterator[Exchange]:
+        """Yield exchanges as they were read from the capture."""
+        count, stored, size = self.bounds.exchanges, self.stored, NUMBERS.size
+        numbers, data, used, held = list[bytes](), list[bytes](), dict[int, int](), 0
+        for at, row in enumerate(rows, 1):
+            one = stored[row::count]
+            numbers.append(PLACE.pack(used.setdefault(self.shared[row], len(used))) + one[PLACE.size : size])
+            for place, length in zip(HALVES.unpack_from(one, size), (one[25:33], one[73:81]), strict=True):
+                if place != NO_HALF:
+                    data.append(self._bytes(place, int.from_bytes(length, "little")))
+                    held += len(data[-1])
+            if (own := self._own.get(str(row))) is not None:
+                data.append(own.encode())
+            if len(numbers) >= AT_ONCE or held >= LARGE or at == len(rows):
+                common = json.dumps([self._commons[shared] for shared in used]).encode()
+                found = unpack(b"".join(numbers), common, b"".join(data), self._topics, 0, self._searches)
+                yield from (exchange for _, exchange in found)
+                numbers, data, used, held = [], [], {}, 0
+
+    def _bytes(self, place: int, size: int) -> bytes:
+        """Return the bytes of a message."""
+        if place >= 0:
+            return self._read(place, size)
+        if place % 2 == KEPT % 2:
+            at = (KEPT - place) // 2
+            return self._kept[at : at + size]
+        at = (PIECES - place) // 2
+        (many,) = COUNT.unpack_from(self._kept, at)
+        pieces = (PIECE.unpack_from(self._kept, at + COUNT.size + one * PIECE.size) for one in range(many))
+        return b"".join([self._read(*piece) for piece in pieces])
+
+    def _read(self, place: int, size: int) -> bytes:
+        data = os.pread(self._capture, size, place)
+        if len(data) != size:
+            raise CaptureError("the capture", "became shorter while it was read", "read it again")
+        return data
+
+
+def _topic(packed: Any) -> Any:
+    """Return the topic that JSON has: by its name, or by its id in a list."""
+    return UUID(packed[0]) if isinstance(packed, list) else packed
+
+
+class IndexedCapture(Capture):
+    """A capture with its index, of which nothing is read in the order of the file."""
+
+    def __init__(self, capture: Capture, file: int, summary: Summary) -> None:
+        self._opened, self._file, self.summary = capture, file, summary
+        self.name, self.source, self.keys = capture.name, capture.source, capture.keys
+        self.packets, self.bytes, self.other = summary.packets, summary.bytes, summary.other
+        self.first_time, self.last_time = summary.first_time, summary.last_time
+
+    @property
+    def lost(self) -> Lost | None:
+        """How many packets are missing in it; None where it does not say."""
+        return Lost(*self.summary.lost) if self.summary.lost is not None else None
+
+    @property
+    def problems(self) -> list[Finding]:
+        """What is wrong with the capture itself."""
+        return [*map(unpack_finding, self.summary.problems)]
+
+    def blocks(self, *, pause: float | None = None, singly: bool = False) -> Iterator[list[Packet]]:
+        """Return an iterator without packets."""
+        return iter(())
+
+    def matching(self, filters: Filters, seen: FilterTally, left: int | None) -> Matching:
+        """Return what makes the exchanges that may pass filters; `seen` is as for these, `left` as for `Drive`."""
+        filters = filters.dated(self.first_time)
+        return Matching(self._file, self.summary, self.source.raw.fileno(), filters, seen, singly=left is not None)
+
+    def close(self) -> None:
+        """Close the capture and the index."""
+        self._opened.close()
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+class Matching:
+    """In place of an engine: makes the exchanges that may pass filters, from an index.
+
+    `skipped` counts the exchanges that were left out so far, `skipped_kinds` their findings. `tally` is what the
+    filters are to note in; once all are read, `seen` has what it would have if they had been asked of all exchanges.
+    """
+
+    def __init__(
+        self, file: int, summary: Summary, capture: int, filters: Filters, seen: FilterTally, *, singly: bool
+    ) -> None:
+        self._file, self._summary, self._capture = file, summary, capture
+        self._filters, self._seen = filters, seen
+        self._singly = singly or filters.last is not None
+        self.connections, self.other_connections = summary.connections, summary.other_connections
+        self.count = summary.exchanges
+        self.topic_names = {UUID(topic): name for topic, name in summary.topics}
+        self.names_then = NamesThen(self.topic_names)
+        self.findings: list[tuple[Peers, Finding]] = []
+        self.tally = FilterTally()
+        self.skipped, self.skipped_kinds = 0, Counter[str]()
+        filters.check(self.names_then, self.tally)  # which makes the tallies, also where no exchange may pass
+        self._searches = Searches()
+        given = filters.given
+        by_value = {name: value for name, value in given.items() if name in BY_VALUE}
+        self._passes = Filters(**by_value).check(self.names_then) if by_value else None
+        self._numbers = {name: value for name, value in given.items() if name in BY_NUMBER}
+
+    def chunks(self, blocks: Iterable[Any], /) -> Iterator[list[Exchange]]:
+        """Yield the exchanges that may pass."""
+        for bounds, most in self._blocks():
+            may = all(BY_NUMBER[name][0](value, bounds) for name, value in self._numbers.items())
+            if not (may or bounds.has_findings):
+                self.skipped += most
+                self._skip_kinds(bounds, most)
+                continue
+            block = self._block(bounds)
+            yield from self._chunks(block, self._candidates(block, most) if may else [], most)
+        self.findings += [(peers_of(peers), unpack_finding(packed)) for peers, packed in self._summary.findings]
+        self._note_all()
+
+    def _blocks(self) -> Iterator[tuple[Bounds, int]]:
+        """Yield the blocks, and how many of their exchanges come before the reading ends."""
+        last = self._filters.last
+        for bounds in self._summary.blocks:
+            most = bounds.exchanges if last is None else min(bounds.exchanges, last - bounds.first_number + 1)
+            if most < bounds.exchanges and most <= 0:
+                return
+            yield bounds, most
+
+    def _block(self, bounds: Bounds) -> Block:
+        return Block(self._file, bounds, self._capture, self.topic_names, self._searches)
+
+    def _skip_kinds(self, bounds: Bounds, most: int) -> None:
+        if bounds.kinds:
+            found = bounds.kinds if most == bounds.exchanges else self._block(bounds).kinds(range(most))
+            self.skipped_kinds.update(found)
+
+    def _chunks(self, block: Block, rows: Sequence[int], most: int) -> Iterator[list[Exchange]]:
+        """Yield exchanges of a block, those together that came together, and add the findings that came with them."""
+        exchanges, found, at, first = block.exchanges(rows), block.found, 0, 0
+        for chunk, count in enumerate(block.chunks):
+            self.findings += [(peers, finding) for number, peers, finding in found if number == chunk]
+            end, stop = first + count, at
+            while stop < len(rows) and rows[stop] < end:
+                stop += 1
+            for some in [rows[each : each + 1] for each in range(at, stop)] if self._singly else [rows[at:stop]]:
+                if some:
+                    self._skip(block, first, some[-1] + 1, some)
+                    first = some[-1] + 1
+                    yield [next(exchanges) for _ in some]
+            self._skip(block, first, min(end, most), ())
+            first, at = end, stop
+            if end >= most:
+                return
+
+    def _skip(self, block: Block, first: int, end: int, but: Sequence[int]) -> None:
+        """Count the exchanges of a block from the first up to the end as left out, but for some."""
+        self.skipped += max(end - first, 0) - len(but)
+        if block.bounds.kinds:
+            self.skipped_kinds.update(block.kinds(range(first, end)))
+            self.skipped_kinds.subtract(block.kinds(but))
+
+    def _candidates(self, block: Block, most: int) -> list[int]:
+        """Return those of the first exchanges of a block that may pass."""
+        rows: Sequence[int] = range(most)
+        if self._passes is not None:
+            keys = [*zip(block.shared, block.abouts, strict=True)]
+            may = {key: self._may_pass(block, *key) for key in set(keys)}
+            rows = [row for row in rows if may[keys[row]]]
+        if self._numbers and rows:
+            numbers = block.columns()
+            for name, value in self._numbers.items():
+                fits = BY_NUMBER[name][1](value, numbers)
+                rows = [row for row in rows if fits[row]]
+        return list(rows)
+
+    def _may_pass(self, block: Block, shared: int, about: int) -> bool:
+        one = block.described(shared, about)
+        if one is None or self._passes is None:
+            return True
+        self.names_then.at(block.names(about) or MANY)
+        return self._passes(one)
+
+    def _note_all(self) -> None:
+        """Have all exchanges noted in `seen` where that is of use: a value of a filter was not found."""
+        if not any(tally.open for tally in self.tally.values()):
+            for name, tally in self.tally.items():
+                self._seen.setdefault(name, Tally((), tally.offers)).open = []
+            return
+        check = self._filters.check(self.names_then, self._seen)
+        assert check is not None
+        for bounds, most in self._blocks():
+            block = self._block(bounds)
+            for one in self._all(block, most):
+                check(one)
+            if not any(tally.open for tally in self._seen.values()):
+                return
+
+    def _all(self, block: Block, most: int) -> Iterator[Exchange]:
+        """Yield the exchanges of a block as far as filters look at them."""
+        if "where" in self._filters.given:
+            for exchange in block.exchanges(range(most)):
+                self.names_then.at(exchange.names)
+                yield exchange
+            return
+        numbers, names = block.columns(), column(block.stored, block.bounds.exchanges, 12, "q")
+        described: dict[tuple[int, int], Described | None] = {}
+        for row, key in enumerate([*zip(block.shared, block.abouts, strict=True)][:most]):
+            if key not in described:
+                described[key] = block.described(*key)
+            self.names_then.at(names[row])
+            one = described[key]
+            if one is None:
+                yield next(block.exchanges([row]))
+                continue
+            number, one.correlation_id, asked, at, until, first, last, answered, then, reply, end = (
+                each[row] for each in numbers
+            )
+            one.number = number
+            one.request = CapturedMessage(b"", (at, until), (first, last), "request") if asked >= 0 else None
+            one.response = CapturedMessage(b"", (then, then), (reply, end), "response") if answered >= 0 else None
+            yield one
+
+
+def indexed(capture: Capture) -> IndexedCapture | None:
+    """Return a capture with its index; None where there is none that can be used."""
+    try:
+        known = identity(capture.source.raw.fileno())
+        found = find(capture.source.name, known) if known is not None else None
+    except (OSError, AttributeError, ValueError):  # a stream without a descriptor
+        return None
+    return IndexedCapture(capture, *found) if found is not None else None

@@ -1,0 +1,95 @@
+"""A capture with an index: the same exchanges, text and closing line as without, for every capture and every filter."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import kdbg
+from kdbg.errors import KdbgError
+from kdbg.exchanges.filters.table import FILTERS
+from kdbg.views import index
+from kdbg.views.index import cache, writer
+from kdbg.views.index.reader import BY_NUMBER, BY_VALUE
+
+from ..cases import for_each
+from ..cli import calls
+from ..cli.calls import CAPTURES, SHARED, SHIPPED, call
+
+ALL = [*SHIPPED, *SHARED]
+SEVERAL = CAPTURES / "errors.pcap"
+
+
+@pytest.fixture(autouse=True)
+def cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Small captures get an index, too, in a folder of their own; several blocks each."""
+    monkeypatch.delitem(calls.ENVIRONMENT, "KDBG_NO_INDEX", raising=False)
+    monkeypatch.delenv("KDBG_NO_INDEX", raising=False)
+    monkeypatch.setitem(calls.ENVIRONMENT, "XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(index, "LEAST", 1)
+    monkeypatch.setattr(writer, "AT_ONCE", 16)
+    yield tmp_path / "cache" / "kdbg" / "index"
+
+
+def indexes(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+def questions(capture: Path) -> Iterator[tuple[str, ...]]:
+    """Filters with values that some exchanges of a capture have, and with values that none has."""
+    try:
+        found = list(kdbg.read(capture))
+    except KdbgError:
+        return
+    if not found:
+        return
+    one = found[len(found) // 2]
+    outlines = [row for row in one.outlines() for row in row[0]]
+    half = one.response or one.request
+    assert half is not None
+    yield ("--errors",)
+    yield ("--errors=all",)
+    yield ("--api", one.api.name if one.api is not None else "fetch", "--client-id", "nobody")
+    yield ("--api", "!fetch", "--topic", "*o*", "--partition", "0")
+    yield ("--client-id", (one.client_id or "x").replace("*", "?"))
+    yield ("--host", f"*{one.peers.broker[1]}", "--connection", str(one.peers.number))
+    yield ("--topic", str(outlines[0][0]) if outlines else "nosuch", "--errors=all")
+    yield ("--topic", "nosuch", "--group", "nosuch")
+    yield ("--error", "UNKNOWN_*", "--error", "0")
+    yield ("--slower-than", str(one.latency_ms or 1))
+    yield ("--since", str(one.time / 1e9), "--until", str(found[-1].time / 1e9))
+    yield ("--correlation-id", str(one.correlation_id))
+    yield ("--packet", str(half.last_packet))
+    yield ("--exchange", f"{one.number}-{one.number + 3}")
+    yield ("--where", "latency_ms > 0.2", "--api", "!apiversions")
+
+
+FORMS = ("summary", "tree", "json")
+
+
+@for_each("capture", ALL, ids=[path.name for path in ALL])
+def test_a_question_has_the_same_answer_with_and_without_an_index(capture: Path, cached: Path) -> None:
+    plain = call("decode", capture, "-f", "tree", "--no-index")
+    assert call("decode", capture, "-f", "tree") == plain, "writing an index shows nothing"
+    for at, question in enumerate(questions(capture)):
+        asked = ("decode", capture, "-f", FORMS[at % len(FORMS)], *question)
+        indexed, read = call(*asked), call(*asked, "--no-index")
+        assert indexed.out == read.out, question
+        assert indexed.status == read.status, question
+        if "--exchange" not in question:
+            assert indexed.err == read.err, question
+
+
+def test_captures_with_plaintext_have_indexes(cached: Path) -> None:
+    for capture in SHIPPED:
+        call("decode", capture, "-f", "summary")
+    assert len(indexes(cached)) > 0.8 * len(SHIPPED)
+
+
+def test_every_filter_is_decided_by_columns_or_by_itself() -> None:
+    asking = {name for name, one in FILTERS.items() if one.asks}
+    assert asking == {*BY_VALUE, *BY_NUMBER, "where"}

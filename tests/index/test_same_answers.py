@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,19 +11,19 @@ import kdbg
 from kdbg.errors import KdbgError
 from kdbg.exchanges.filters.table import FILTERS
 from kdbg.views import index
-from kdbg.views.index import cache, writer
+from kdbg.views.index import writer
 from kdbg.views.index.reader import BY_NUMBER, BY_VALUE
 
-from ..cases import for_each
+from ..cases import by_day, for_each
 from ..cli import calls
-from ..cli.calls import CAPTURES, SHARED, SHIPPED, call
+from ..cli.calls import CAPTURES, MAIN, SHIPPED, call
 
-ALL = [*SHIPPED, *SHARED]
-SEVERAL = CAPTURES / "errors.pcap"
+NESTED = sorted({*CAPTURES.rglob("*.pcap*"), *(MAIN.parent / "shared" / "captures").rglob("*.pcap*")} - {*SHIPPED})
+ALL = [*SHIPPED, *by_day(NESTED, 4)]
 
 
 @pytest.fixture(autouse=True)
-def cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Small captures get an index, too, in a folder of their own; several blocks each."""
     monkeypatch.delitem(calls.ENVIRONMENT, "KDBG_NO_INDEX", raising=False)
     monkeypatch.delenv("KDBG_NO_INDEX", raising=False)
@@ -32,7 +31,7 @@ def cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(index, "LEAST", 1)
     monkeypatch.setattr(writer, "AT_ONCE", 16)
-    yield tmp_path / "cache" / "kdbg" / "index"
+    return tmp_path / "cache" / "kdbg" / "index"
 
 
 def indexes(folder: Path) -> list[Path]:
@@ -42,7 +41,8 @@ def indexes(folder: Path) -> list[Path]:
 def questions(capture: Path) -> Iterator[tuple[str, ...]]:
     """Filters with values that some exchanges of a capture have, and with values that none has."""
     try:
-        found = list(kdbg.read(capture))
+        reading = kdbg.read(capture)
+        found = list(reading)
     except KdbgError:
         return
     if not found:
@@ -58,6 +58,8 @@ def questions(capture: Path) -> Iterator[tuple[str, ...]]:
     yield ("--client-id", (one.client_id or "x").replace("*", "?"))
     yield ("--host", f"*{one.peers.broker[1]}", "--connection", str(one.peers.number))
     yield ("--topic", str(outlines[0][0]) if outlines else "nosuch", "--errors=all")
+    for name in sorted(set(reading.topic_names.values()))[:3]:
+        yield ("--topic", name)
     yield ("--topic", "nosuch", "--group", "nosuch")
     yield ("--error", "UNKNOWN_*", "--error", "0")
     yield ("--slower-than", str(one.latency_ms or 1))

@@ -67,8 +67,8 @@ class Bounds(NamedTuple):
     last_packet: int
     kinds: dict[str, int]
     """How many findings of each kind the exchanges have, read no further than for that."""
-    has_findings: bool
-    """Whether it has findings of connections."""
+    is_read: bool
+    """Whether it is read in any case: it has findings of connections, or messages that were searched for mistakes."""
 
 
 class Summary(NamedTuple):

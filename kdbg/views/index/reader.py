@@ -115,12 +115,13 @@ class Block:
     def __init__(self, file: int, bounds: Bounds, capture: int, topics: dict[UUID, str], searches: Searches) -> None:
         self.bounds, self._capture, self._topics, self._searches = bounds, capture, topics, searches
         start = bounds.start
+        self.searched: list[int]
         self._parts: list[bytes] = []
         for size in bounds.sizes:
             self._parts.append(os.pread(file, size, start))
             start += size
         self.chunks: list[int]
-        self.chunks, found, self._abouts, common, self._own = json.loads(zlib.decompress(self._parts[0]))
+        self.chunks, found, self._abouts, common, self._own, self.searched = json.loads(zlib.decompress(self._parts[0]))
         self._commons: list[Any] = json.loads(common)
         self.found: list[tuple[int, Peers, Finding]] = [
             (chunk, peers_of(peers), unpack_finding(packed)) for chunk, peers, packed in found
@@ -284,7 +285,7 @@ class Matching:
         """Yield the exchanges that may pass."""
         for bounds, most in self._blocks():
             may = all(BY_NUMBER[name][0](value, bounds) for name, value in self._numbers.items())
-            if not (may or bounds.has_findings):
+            if not (may or bounds.is_read):
                 self.skipped += most
                 self._skip_kinds(bounds, most)
                 continue
@@ -312,21 +313,36 @@ class Matching:
 
     def _chunks(self, block: Block, rows: Sequence[int], most: int) -> Iterator[list[Exchange]]:
         """Yield exchanges of a block, those together that came together, and add the findings that came with them."""
-        exchanges, found, at, first = block.exchanges(rows), block.found, 0, 0
+        wanted, found, first, start = set(rows), block.found, 0, 0
+        every = [row for row in sorted(wanted.union(block.searched)) if row < most]
+        exchanges = zip(every, block.exchanges(every), strict=True)
+        at = 0
         for chunk, count in enumerate(block.chunks):
             self.findings += [(peers, finding) for number, peers, finding in found if number == chunk]
-            end, stop = first + count, at
-            while stop < len(rows) and rows[stop] < end:
-                stop += 1
-            for some in [rows[each : each + 1] for each in range(at, stop)] if self._singly else [rows[at:stop]]:
-                if some:
-                    self._skip(block, first, some[-1] + 1, some)
-                    first = some[-1] + 1
-                    yield [next(exchanges) for _ in some]
+            end, some = start + count, list[tuple[int, Exchange]]()
+            while at < len(every) and every[at] < end:
+                row, exchange = next(exchanges)
+                at += 1
+                if row not in wanted:
+                    exchange.all_findings(shallow=True)  # how many were searched decides what is found in later ones
+                    continue
+                some.append((row, exchange))
+                if self._singly:
+                    yield self._given(block, first, some)
+                    first, some = row + 1, []
+            if some:
+                yield self._given(block, first, some)
+                first = some[-1][0] + 1
             self._skip(block, first, min(end, most), ())
-            first, at = end, stop
+            first = start = end
             if end >= most:
                 return
+
+    def _given(self, block: Block, first: int, some: Sequence[tuple[int, Exchange]]) -> list[Exchange]:
+        """Return exchanges of a block; count those before the last of them, from the first on, as left out."""
+        rows = [row for row, _ in some]
+        self._skip(block, first, rows[-1] + 1, rows)
+        return [exchange for _, exchange in some]
 
     def _skip(self, block: Block, first: int, end: int, but: Sequence[int]) -> None:
         """Count the exchanges of a block from the first up to the end as left out, but for some."""
@@ -364,6 +380,7 @@ class Matching:
             return
         check = self._filters.check(self.names_then, self._seen)
         assert check is not None
+        self._searches = Searches()
         for bounds, most in self._blocks():
             block = self._block(bounds)
             for one in self._all(block, most):

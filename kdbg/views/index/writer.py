@@ -21,8 +21,9 @@ from ...atomic import AtomicFile
 from ...capture import Capture
 from ...errors import KdbgError
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
+from ...exchanges.messages.mistakes import Searches
 from ...exchanges.messages.serialization import NUMBERS, Packed
-from ...protocol.findings import Finding, Kind, pack
+from ...protocol.findings import Finding, pack
 from .cache import clean_up, environment, identity, make_folder, path_of
 from .layout import (
     COUNT,
@@ -58,9 +59,15 @@ SURE = 16
 """Bytes that a message has in a packet, at least, unless they are its last."""
 MOST_ROWS = 64
 """Partitions that one exchange may name; of more, the index does not say what it is about."""
+MOST_SEARCHED = 500
+"""Exchanges that may have been searched for mistakes: each question searches them again, as later results depend on
+how many were searched before."""
 SHARE, FREE = 8, 1 << 20
 """Stored bytes of messages may be one part in so many of the capture, beyond the first ones."""
 LEVEL = 1
+
+
+NO_SEARCHES = Searches()
 
 
 class Unfit(Exception):
@@ -82,7 +89,7 @@ class IndexWriter:
             self._undo = undo.pop_all()
         self._end = self._crc = 0
         self._batches: deque[tuple[int, Batch]] = deque(maxlen=BATCHES)
-        self._stored = 0
+        self._stored = self._all_searched = 0
         self.exchanges = 0
         self._blocks: list[Bounds] = []
         self._write(MAGIC)
@@ -96,6 +103,7 @@ class IndexWriter:
         self._keys = array("I")
         self._halves: list[bytes] = []
         self._findings: dict[int, str] = {}
+        self._searched: list[int] = []
         self._size = 0
         self._kinds: Counter[str] = Counter()
         self._chunks: list[int] = []
@@ -128,13 +136,20 @@ class IndexWriter:
 
     def _about_of(self, exchange: Exchange) -> int:
         """Return the number of what an exchange is about in its block."""
-        facts, findings = exchange.facts(), list[Finding]()
+        half = exchange.request or exchange.response
+        searches = half.known.searches if half is not None and half.known is not None else NO_SEARCHES
+        facts, findings, before = exchange.facts(), list[Finding](), searches.count
         if facts is None:
             outlines = exchange.outlines()
         else:
             outlines = list(facts)
         if facts is None or exchange.findings:
             findings = exchange.all_findings(shallow=True)
+        if searches.count > before:
+            self._searched.append(len(self._keys))
+            self._all_searched += 1
+            if self._all_searched > MOST_SEARCHED:
+                raise Unfit("too many messages in it are invalid")
         key: list[Any] = []
         ids = False
         for rows, groups, codes in outlines:
@@ -147,8 +162,6 @@ class IndexWriter:
             number = self._about[whole] = len(self._abouts)
             many = any(len(names) > MOST_ROWS for names, _, _ in key)
             self._abouts.append([None if many else _named(key), [*map(pack, findings)], whole[2]])
-            if any(finding.kind is Kind.SEARCH_LIMIT for finding in findings):
-                raise Unfit("what is found in a message depends on earlier ones")
         for finding in findings:
             self._kinds[finding.kind] += 1
         return number
@@ -218,7 +231,7 @@ class IndexWriter:
             return
         numbers, common, _ = self._packed.take()
         found = planes(numbers, NUMBERS.size) + planes(b"".join(self._halves), HALVES.size)
-        about = [self._chunks, self._found, self._abouts, common.decode(), self._findings]
+        about = [self._chunks, self._found, self._abouts, common.decode(), self._findings, self._searched]
         parts = [
             zlib.compress(part, LEVEL)
             for part in (
@@ -229,8 +242,8 @@ class IndexWriter:
             )
         ]
         bounds = _bounds(columns(found, count), count)
-        end, sizes, has_findings = self._end, [*map(len, parts)], bool(self._found)
-        self._blocks.append(Bounds(end, sizes, count, *bounds, dict(self._kinds), has_findings))
+        end, sizes, is_read = self._end, [*map(len, parts)], bool(self._found or self._searched)
+        self._blocks.append(Bounds(end, sizes, count, *bounds, dict(self._kinds), is_read))
         for part in parts:
             self._write(part)
         self._begin()

@@ -5,37 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 import kdbg
 from kdbg.errors import KdbgError
 from kdbg.exchanges.filters.table import FILTERS
-from kdbg.views import index
-from kdbg.views.index import writer
 from kdbg.views.index.reader import BY_NUMBER, BY_VALUE
 
 from ..cases import by_day, for_each
-from ..cli import calls
 from ..cli.calls import CAPTURES, MAIN, SHIPPED, call
 
 NESTED = sorted({*CAPTURES.rglob("*.pcap*"), *(MAIN.parent / "shared" / "captures").rglob("*.pcap*")} - {*SHIPPED})
 ALL = [*SHIPPED, *by_day(NESTED, 4)]
-
-
-@pytest.fixture(autouse=True)
-def cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Small captures get an index, too, in a folder of their own; several blocks each."""
-    monkeypatch.delitem(calls.ENVIRONMENT, "KDBG_NO_INDEX", raising=False)
-    monkeypatch.delenv("KDBG_NO_INDEX", raising=False)
-    monkeypatch.setitem(calls.ENVIRONMENT, "XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(index, "LEAST", 1)
-    monkeypatch.setattr(writer, "AT_ONCE", 16)
-    return tmp_path / "cache" / "kdbg" / "index"
-
-
-def indexes(folder: Path) -> list[Path]:
-    return sorted(folder.iterdir()) if folder.is_dir() else []
 
 
 def questions(capture: Path) -> Iterator[tuple[str, ...]]:
@@ -74,7 +53,7 @@ FORMS = ("summary", "tree", "json")
 
 
 @for_each("capture", ALL, ids=[path.name for path in ALL])
-def test_a_question_has_the_same_answer_with_and_without_an_index(capture: Path, cached: Path) -> None:
+def test_a_question_has_the_same_answer_with_and_without_an_index(capture: Path) -> None:
     plain = call("decode", capture, "-f", "tree", "--no-index")
     assert call("decode", capture, "-f", "tree") == plain, "writing an index shows nothing"
     for at, question in enumerate(questions(capture)):
@@ -89,7 +68,7 @@ def test_a_question_has_the_same_answer_with_and_without_an_index(capture: Path,
 def test_captures_with_plaintext_have_indexes(cached: Path) -> None:
     for capture in SHIPPED:
         call("decode", capture, "-f", "summary")
-    assert len(indexes(cached)) > 0.8 * len(SHIPPED)
+    assert len(list(cached.iterdir())) > 0.8 * len(SHIPPED)
 
 
 def test_every_filter_is_decided_by_columns_or_by_itself() -> None:

@@ -7,6 +7,7 @@ plays no part. What is not the user's own, damaged, or of another version of kdb
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import stat
@@ -22,6 +23,7 @@ from typing import Any, NamedTuple
 from ... import __version__
 from ...atomic import SUFFIX
 from ...budget import MEMORY
+from ...capture.source import GZIP, ZSTD, Source
 from .layout import MAGIC, TRAILER, Bounds, Summary
 
 MOST_KEPT = 2_000_000_000
@@ -43,10 +45,13 @@ class Identity(NamedTuple):
     parts: str
 
 
-def identity(file: int) -> Identity | None:
-    """Return the identity of an open file; None for what is not a regular file."""
+def identity(source: Source) -> Identity | None:
+    """Return the identity of an opened file; None for a pipe, and for one that is compressed: it has no places."""
+    if not isinstance(source.raw, io.FileIO):
+        return None
+    file = source.raw.fileno()
     found = os.fstat(file)
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(found.st_mode) or os.pread(file, len(ZSTD), 0).startswith((GZIP, ZSTD)):
         return None
     hashed, size = hashlib.blake2b(digest_size=16), found.st_size
     hashed.update(os.pread(file, ENDS, 0) + os.pread(file, ENDS, max(size - ENDS, 0)))
@@ -100,6 +105,15 @@ def load(path: Path) -> tuple[int, Summary] | None:
         os.close(file)
         return None
     return file, summary
+
+
+def summary_of(path: Path) -> Summary | None:
+    """Return what an index says of its capture; None for one that cannot be used."""
+    found = load(path)
+    if found is None:
+        return None
+    os.close(found[0])
+    return found[1]
 
 
 def _summary(file: int) -> Summary | None:

@@ -78,21 +78,21 @@ class IndexWriter:
     """Writes one index; `commit` makes it complete, `drop` leaves none."""
 
     def __init__(self, capture: Capture, path: Path | None = None) -> None:
-        found = identity(capture.source.raw.fileno())
+        found = identity(capture.source)
         if found is None:
-            raise Unfit("it is not a regular file")
+            raise Unfit("it is compressed, or not a regular file")
         self._capture, self._identity = capture, found
         make_folder()
         self.path: Path = path or path_of(found)
+        self._end = self._crc = 0
         with ExitStack() as undo:
             self._file = undo.enter_context(AtomicFile(self.path, private=True))
+            self._write(MAGIC)
             self._undo = undo.pop_all()
-        self._end = self._crc = 0
         self._batches: deque[tuple[int, Batch]] = deque(maxlen=BATCHES)
         self._stored = self._all_searched = 0
         self.exchanges = 0
         self._blocks: list[Bounds] = []
-        self._write(MAGIC)
         self._begin()
         capture.batch = self._batch
 
@@ -257,7 +257,7 @@ class IndexWriter:
         """Make the index complete; `found` are the findings of connections after the last exchange."""
         self._flush()
         capture, lost = self._capture, self._capture.lost
-        if identity(capture.source.raw.fileno()) != self._identity:
+        if identity(capture.source) != self._identity:
             raise Unfit("the capture changed while it was read")
         summary = Summary(
             environment(), list(self._identity), capture.name, capture.packets, capture.bytes, capture.other,

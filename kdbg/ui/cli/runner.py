@@ -126,6 +126,7 @@ class Runner:
         self._logs, self._disk, self._merge, self._depth, self._at_once = logs, disk, merge, depth, at_once
         self._say, self._index = say, index
         self._indexed: IndexedCapture | None = None
+        self._lacks_index = False
         self.left: int | None = filters.limit
         self.seen = FilterTally()
         self.counts: Counter[str] = Counter()
@@ -189,6 +190,7 @@ class Runner:
 
     def _opened(self, file: str | Merged, choose: Choose, *, several: bool) -> OpenFile | None:
         """Return a file open; None, once that is said, for one that cannot be read."""
+        self._indexed, self._lacks_index = None, False
         if isinstance(file, Merged):
             self.filters = self.given
             self.files += 1
@@ -208,12 +210,15 @@ class Runner:
             self.refuse(error, file)
             return None
         self.files += not isinstance(opened, BrokerFile)
-        self._indexed = None
-        if isinstance(opened, Capture) and self.filters.asks and self._has_index(opened):
+        if isinstance(opened, Capture) and self._has_index(opened):
             from ...views.index.reader import indexed
 
-            self._indexed = indexed(opened)
-            opened = self._indexed or opened
+            found = indexed(opened)
+            self._lacks_index = found is None
+            if found is not None and self.filters.asks:
+                self._indexed = opened = found
+            elif found is not None:
+                found.forget()
         return OpenFile(self, opened, file, several=several)
 
     def _has_index(self, capture: Capture) -> bool:
@@ -246,8 +251,7 @@ class Runner:
         indexed = self._indexed if capture is self._indexed else None
         matching = indexed.matching(self.filters, self.seen, self.left) if indexed is not None else None
         engine = matching or engine_of(capture, self.filters, reads, met, timed=self.timed)
-        whole = reads is None and blocks is None and self.filters.last is None
-        if whole and isinstance(capture, Capture) and self._has_index(capture):
+        if self._lacks_index and reads is None and self.filters.last is None and isinstance(capture, Capture):
             from ...views.index.writer import Recorded
 
             engine = Recorded(engine, capture)

@@ -117,6 +117,10 @@ class IndexedCapture(Capture):
     def close(self) -> None:
         """Close the capture and the index."""
         self._opened.close()
+        self.forget()
+
+    def forget(self) -> None:
+        """Close the index."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1

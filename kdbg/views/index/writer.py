@@ -13,8 +13,9 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
+from marshal import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 from ...atomic import AtomicFile
@@ -27,7 +28,6 @@ from ...protocol.findings import Finding, pack
 from .cache import clean_up, environment, identity, make_folder, path_of
 from .layout import (
     COUNT,
-    HALVES,
     KEPT,
     MAGIC,
     NO_HALF,
@@ -51,7 +51,7 @@ AT_ONCE = 2048
 """Exchanges of a block, at least, unless they are the last."""
 LARGE = 4 << 20
 """Bytes of messages of a block, at least, unless they are few exchanges."""
-BATCHES = 32
+BATCHES = 16
 """Batches of packets that are kept; a message of earlier packets is stored itself."""
 HEADERS = 256
 """Bytes of a packet in which a message goes on."""
@@ -67,9 +67,6 @@ SHARE, FREE = 8, 1 << 20
 LEVEL = 1
 
 
-NO_SEARCHES = Searches()
-
-
 class Unfit(Exception):
     """The capture gets no index: the text says why."""
 
@@ -77,11 +74,11 @@ class Unfit(Exception):
 class IndexWriter:
     """Writes one index; `commit` makes it complete, `drop` leaves none."""
 
-    def __init__(self, capture: Capture, path: Path | None = None) -> None:
+    def __init__(self, capture: Capture, searches: Searches, path: Path | None = None) -> None:
         found = identity(capture.source)
         if found is None:
             raise Unfit("it is compressed, or not a regular file")
-        self._capture, self._identity = capture, found
+        self._capture, self._identity, self._searches = capture, found, searches
         make_folder()
         self.path: Path = path or path_of(found)
         self._end = self._crc = 0
@@ -101,7 +98,8 @@ class IndexWriter:
         self._about: dict[Any, int] = {}
         self._abouts: list[list[Any]] = []
         self._keys = array("I")
-        self._halves: list[bytes] = []
+        self._quick: dict[bytes, int] = {}
+        self._asked, self._answered = array("q"), array("q")
         self._findings: dict[int, str] = {}
         self._searched: list[int] = []
         self._size = 0
@@ -117,35 +115,51 @@ class IndexWriter:
     def chunk(self, exchanges: Sequence[Exchange], found: Sequence[tuple[Peers, Finding]]) -> None:
         """Take exchanges that came together, and findings of connections that came with them."""
         self._found += [[len(self._chunks), peers, pack(finding)] for peers, finding in found]
-        for exchange in exchanges:
-            request, response = exchange.request, exchange.response
-            self._packed.add(exchange)
-            self._size += exchange.size
-            if exchange.findings:
-                self._findings[len(self._keys)] = json.dumps([*map(pack, exchange.findings)])
-            if exchange.peers.tls is not None:
-                raise Unfit("it has decrypted connections")
-            self._keys.append(self._about_of(exchange))
-            asked = self._place(request) if request is not None else NO_HALF
-            answered = self._place(response) if response is not None else NO_HALF
-            self._halves.append(HALVES.pack(asked, answered))
+        add, keys, quick, searches = self._packed.add, self._keys, self._quick, self._searches
+        before, (batch, raw, place) = self._batches[-1]
+        size = 0
+        for exchange in exchanges:  # one loop with few calls, as it runs for every exchange of a capture
+            add(exchange)
+            count, facts, key = searches.count, exchange.facts(), b""
+            if facts is not None and not exchange.findings:
+                with suppress(ValueError):  # topics by their ids
+                    key = dumps(cast(Any, facts), 2)
+            number = quick.get(key, -1) if key else -1
+            if number < 0:
+                number = self._about_of(exchange, count)
+                if key:
+                    quick[key] = number
+            keys.append(number)
+            for half, places in ((exchange.request, self._asked), (exchange.response, self._answered)):
+                if half is None:
+                    places.append(NO_HALF)
+                    continue
+                size += len(half.data)
+                first = half.first_packet
+                if before < first == half.last_packet and half.known is not None and half.__class__ is CapturedMessage:
+                    _, _, start, end = raw[first - before - 1]
+                    at = batch.find(half.data, start, end)
+                    if at >= 0:
+                        places.append(place + at)
+                        continue
+                places.append(self._place(half))
+        self._size += size
         self._chunks.append(len(exchanges))
         self.exchanges += len(exchanges)
         if len(self._keys) >= AT_ONCE or self._size > LARGE:
             self._flush()
 
-    def _about_of(self, exchange: Exchange) -> int:
-        """Return the number of what an exchange is about in its block."""
-        half = exchange.request or exchange.response
-        searches = half.known.searches if half is not None and half.known is not None else NO_SEARCHES
-        facts, findings, before = exchange.facts(), list[Finding](), searches.count
-        if facts is None:
-            outlines = exchange.outlines()
-        else:
-            outlines = list(facts)
+    def _about_of(self, exchange: Exchange, searched: int) -> int:
+        """Return the number of what an exchange is about in its block, before which so many messages were searched."""
+        facts, findings = exchange.facts(), list[Finding]()
+        outlines = list(facts) if facts is not None else exchange.outlines()
+        if exchange.peers.tls is not None:
+            raise Unfit("it has decrypted connections")
+        if exchange.findings:
+            self._findings[len(self._keys)] = json.dumps([*map(pack, exchange.findings)])
         if facts is None or exchange.findings:
             findings = exchange.all_findings(shallow=True)
-        if searches.count > before:
+        if self._searches.count > searched:
             self._searched.append(len(self._keys))
             self._all_searched += 1
             if self._all_searched > MOST_SEARCHED:
@@ -230,7 +244,7 @@ class IndexWriter:
         if not count and not self._found:
             return
         numbers, common, _ = self._packed.take()
-        found = planes(numbers, NUMBERS.size) + planes(b"".join(self._halves), HALVES.size)
+        found = planes(numbers, NUMBERS.size) + planes(self._asked.tobytes(), 8) + planes(self._answered.tobytes(), 8)
         about = [self._chunks, self._found, self._abouts, common.decode(), self._findings, self._searched]
         parts = [
             zlib.compress(part, LEVEL)
@@ -294,20 +308,18 @@ def _named(outlines: Sequence[Any]) -> list[Any]:
 
 def _bounds(found: Columns, count: int) -> tuple[int, int, int, int, int, int]:
     """Return what the exchanges of a block lie between, as `Bounds` has it from `first_number` to `last_packet`."""
-    rows = [*zip(*found, strict=True)]
-    times, slowest, first, last = list[int](), -1, 1 << 62, 0
-    for _, _, asked, at, until, packet, packet_until, answered, then, reply, reply_until in rows:
-        if asked >= 0:
-            times.append(at)
-            first, last = min(first, packet), max(last, packet_until)
-            if answered >= 0 and then - until > slowest:
-                slowest = then - until
-        if answered >= 0:
-            first, last = min(first, reply), max(last, reply_until)
-            if asked < 0:
-                times.append(then)
-    numbers = found.number[0] if count else 0
-    return numbers, min(times, default=0), max(times, default=0), slowest, first, last
+    if not count:
+        return 0, 0, 0, -1, 1 << 62, 0
+    asked = [row for row, size in enumerate(found.asked) if size >= 0]
+    answered = [row for row, size in enumerate(found.answered) if size >= 0]
+    times = [found.first_time[row] for row in asked]
+    if len(asked) < count:
+        times += [found.answered_at[row] for row in answered if found.asked[row] < 0]
+    both = answered if len(asked) == count else [row for row in answered if found.asked[row] >= 0]
+    slowest = max([found.answered_at[row] - found.asked_until[row] for row in both], default=-1)
+    firsts = [found.asked_packet[row] for row in asked] + [found.answered_packet[row] for row in answered]
+    lasts = max(found.asked_last), max(found.answered_last)
+    return found.number[0], min(times, default=0), max(times, default=0), slowest, min(firsts), max(lasts)
 
 
 class Recorded:
@@ -319,11 +331,11 @@ class Recorded:
     problem: str = ""
     path: Path | None = None
 
-    def __init__(self, engine: Pairing, capture: Capture, path: Path | None = None) -> None:
-        self._engine = engine
+    def __init__(self, engine: Any, capture: Capture, path: Path | None = None) -> None:
+        self._engine: Pairing = engine
         self._writer: IndexWriter | None = None
         try:
-            self._writer = IndexWriter(capture, path)
+            self._writer = IndexWriter(capture, engine.known.searches, path)
         except (Unfit, KdbgError, OSError) as error:
             self.problem = str(error)
 

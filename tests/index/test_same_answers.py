@@ -13,8 +13,10 @@ from kdbg.views.index.reader import BY_NUMBER, BY_VALUE
 from ..cases import by_day, for_each
 from ..cli.calls import CAPTURES, MAIN, SHIPPED, call
 
-NESTED = sorted({*CAPTURES.rglob("*.pcap*"), *(MAIN.parent / "shared" / "captures").rglob("*.pcap*")} - {*SHIPPED})
-ALL = [*SHIPPED, *by_day(NESTED, 4)]
+OTHERS = sorted({*CAPTURES.rglob("*.pcap*")} - {*SHIPPED})
+FACTS = sorted((MAIN.parent / "shared" / "captures").rglob("*.pcap*"))
+ALL = [*SHIPPED, *by_day(OTHERS, 4), *by_day(FACTS, 12)]
+"""Facts are captures of broken messages, which are searched for mistakes: each takes seconds."""
 
 
 def questions(capture: Path) -> Iterator[tuple[str, ...]]:

@@ -73,6 +73,14 @@ def test_other_readings_write_none(capture: Path, cached: Path, option: str) -> 
     assert not cached.exists() or not list(cached.iterdir())
 
 
+def test_an_expression_alone_is_asked_without_an_index(capture: Path, cached: Path, uses: list[str]) -> None:
+    indexed(capture, cached)
+    call("decode", capture, "--where", "latency_ms > 0.1")
+    assert not uses
+    call("decode", capture, "--where", "latency_ms > 0.1", "--api", "fetch")
+    assert uses
+
+
 def test_small_captures_get_none(capture: Path, cached: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kdbg.views.index.LEAST", capture.stat().st_size + 1)
     call("decode", capture, "-f", "summary")

@@ -35,7 +35,7 @@ from ...exchanges.messages.peers import Attempts, Peers, Tried, endpoint
 from ...protocol.findings import ATTEMPTS, Finding, Kind
 from ...protocol.findings.amounts import count
 from ...protocol.findings.facts import Encrypted
-from ...views.index import pays
+from ...views.index import narrows, pays
 from ...views.reading import BrokerFile, Merged, Named, chosen, engine_of, grouped, open_any
 from ...views.render.values import escape
 from . import INTERRUPTED, REFUSED, UNDECODED
@@ -215,7 +215,7 @@ class Runner:
 
             found = indexed(opened)
             self._lacks_index = found is None
-            if found is not None and self.filters.asks:
+            if found is not None and narrows(self.filters):
                 self._indexed = opened = found
             elif found is not None:
                 found.forget()

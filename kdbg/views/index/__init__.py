@@ -19,6 +19,11 @@ OTHERS = frozenset({"port", "tls_keys", "pid"})
 """Filters with which a capture is read in another way than an index says."""
 
 
+def narrows(filters: Filters) -> bool:
+    """Return whether an index can leave out exchanges: an expression alone is asked of all of them."""
+    return filters.but(where=None).asks
+
+
 def pays(size: int | None, filters: Filters) -> bool:
     """Return whether a file of so many bytes, or of unknown size, is read with its index, if it has one."""
     if size is None or size < LEAST or filters.timed or filters.given.keys() & OTHERS:

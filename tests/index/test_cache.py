@@ -10,6 +10,7 @@ import subprocess
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,13 +33,13 @@ def capture(tmp_path: Path) -> Path:
 def uses(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The captures that were read with an index."""
     used: list[str] = []
-    found = reader.IndexedCapture.__init__
+    matching = reader.IndexedCapture.matching
 
-    def noting(self: reader.IndexedCapture, capture: reader.Capture, *given: object) -> None:
-        used.append(capture.name)
-        found(self, capture, *given)  # type: ignore[arg-type]
+    def noting(self: reader.IndexedCapture, *given: Any) -> reader.Matching:
+        used.append(self.name)
+        return matching(self, *given)
 
-    monkeypatch.setattr(reader.IndexedCapture, "__init__", noting)
+    monkeypatch.setattr(reader.IndexedCapture, "matching", noting)
     return used
 
 

@@ -54,7 +54,6 @@ OWNERS = {
     "duckdb": {"scale.query"},
     "pandas": {"views.reading"},
     "jinja2": {"views.report"},
-    "sqlite3": {"views.report"},
     "socket": {"live"},
     "ssl": {"live"},
     "asyncio": {"live", "ui.cli"},

@@ -121,7 +121,9 @@ def test_hints_name_a_distribution_and_extras_that_there_are() -> None:
     assert PROJECT["project"]["name"] == DISTRIBUTION
     assert PROJECT["project"]["scripts"] == {"kdbg": "kdbg.ui.cli:main"}
     sources = [path.read_text(encoding="utf-8") for path in Path(kdbg.__file__).parent.rglob("*.py")]
-    named = {name for source in sources for name in re.findall(r"install\(['\"](\w+)['\"]\)", source)}
+    named = {
+        name for source in sources for name in re.findall(r"(?:install\(|require\([^,]+, )['\"](\w+)['\"]", source)
+    }
     assert named == {"mock", "query", "otlp", "prometheus", "report", "schemas", "spark", "tls", "tui", "where"}
     assert named < EXTRAS.keys()
     assert install("spark") == "pip install 'kdbg-kafka[spark]' (in a checkout: pip install '.[spark]')"

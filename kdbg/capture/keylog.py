@@ -12,12 +12,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
 from kdbg.capture.packet import Endpoint
-from kdbg.errors import CaptureError, CaptureRefused, InputError
+from kdbg.errors import CaptureError, CaptureRefused
+from kdbg.extras import require
 
 ENVIRONMENT = "SSLKEYLOGFILE"
 """The variable by which browsers, curl and Python are told where to log secrets."""
@@ -174,10 +174,7 @@ class KeyLog:
         be empty yet), `InputError` where what decrypts is not installed.
         """
         for path in paths:
-            if find_spec("cryptography") is None:
-                from kdbg.extras import install
-
-                raise InputError(f"--tls-keys: decrypting needs the package cryptography; {install('tls')}")
+            require("--tls-keys", "tls", "cryptography")
             self._files.append(_opened(path, live=live))
         if found := os.environ.get(ENVIRONMENT):
             with suppress(CaptureError):  # it is meant for clients, and kdbg was not asked to read it

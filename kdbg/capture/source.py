@@ -89,10 +89,12 @@ def _step(step: str) -> str:
 
 
 def _below(folder: str) -> Iterator[str]:
-    """Yield the files in a folder and its folders, hidden ones left out."""
+    """Yield the files in a folder and its folders, without hidden ones, pipes, sockets and devices."""
     for here, folders, files in os.walk(folder):
         folders[:] = [each for each in folders if not is_hidden(each)]
-        yield from (os.path.join(here, each) for each in files if not is_hidden(each))  # noqa: PTH118
+        for path in (os.path.join(here, each) for each in files if not is_hidden(each)):  # noqa: PTH118
+            if os.path.isfile(path) or not os.path.exists(path):  # noqa: PTH110, PTH113 - a link may lead nowhere
+                yield path
 
 
 CHUNK = 65536

@@ -107,34 +107,34 @@ def test_without_textual_a_line_says_what_to_install() -> None:
     assert "kdbg-kafka[tui]" in done.stderr
 
 
-def tables(folder: Path, state: str) -> Path:
-    """A folder with what says that it holds tables."""
-    folder.mkdir()
-    (folder / "_kdbg.json").write_text(state)
+def tables(folder: Path, name: str, text: str) -> Path:
+    """A folder with a file that says that it holds tables."""
+    path = folder / name
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
     return folder
 
 
+LOG = "runs/_delta_log/00000000000000000000.json"
+
+
 @pytest.mark.parametrize(
-    ("state", "arguments", "said"),
+    ("name", "text", "arguments", "said"),
     [
-        ("no JSON", (), "_kdbg.json cannot be read"),
-        ("[]", (), "_kdbg.json cannot be read"),
-        ('{"runs": []}', (), ": no tables; create them with"),
-        ('{"runs": [{"run": "one"}]}', (), ": no exchanges table; "),
-        ('{"runs": [{"run": "one"}]}', ("--follow",), "--follow works with captures, not with tables"),
-        ('{"runs": [{"run": "one"}]}', ("--api", "fetch"), "--api applies to captures; to filter tables"),
-        (
-            '{"runs": [{"run": "one"}]}',
-            (CAPTURES / "errors.pcap",),
-            "give either captures or one folder of tables, not both",
-        ),
+        (LOG, "no JSON", (), "tables: "),
+        (LOG, "[]", (), "tables: "),
+        ("runs/_delta_log/notes.txt", "", (), ": no tables; create them with"),
+        ("_kdbg.json", "{}", (), ": tables of an earlier version; convert them with kdbg tables migrate"),
+        (LOG, "", ("--follow",), "--follow works with captures, not with tables"),
+        (LOG, "", ("--api", "fetch"), "--api applies to captures; to filter tables"),
+        (LOG, "", (CAPTURES / "errors.pcap",), "give either captures or one folder of tables, not both"),
     ],
 )
 def test_folders_that_are_no_tables_are_refused_in_a_line(
-    tmp_path: Path, state: str, arguments: tuple[object, ...], said: str
+    tmp_path: Path, name: str, text: str, arguments: tuple[object, ...], said: str
 ) -> None:
     pytest.importorskip("duckdb")
-    status, shown = on_screen(tables(tmp_path / "tables", state), *arguments, until=b"kdbg: ")
+    status, shown = on_screen(tables(tmp_path / "tables", name, text), *arguments, until=b"kdbg: ")
     assert status == 2
     assert said in " ".join(shown.decode().split())
     assert b"\x1b[?1049h" not in shown

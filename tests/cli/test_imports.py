@@ -43,10 +43,10 @@ MESSAGES = {"construct", "fastcrc"}
 CODECS = {"cramjam", "lz4", "zstandard"}
 ARROW = {"pyarrow", "numpy", "asyncio", "multiprocessing", "ssl"}
 """pyarrow brings the others."""
-PAGE = {*MESSAGES, "jinja2", "markupsafe", "sqlite3", "kdbg.views.report", "kdbg.views.tables"}
 ARCHIVES = {
     *MESSAGES,
     *ARROW,
+    "deltalake",
     "orjson",
     "pandas",
     "pyspark",
@@ -58,6 +58,7 @@ SENDING = {"opentelemetry", "requests", "google", "asyncio", "multiprocessing", 
 """requests and the SDK bring the others."""
 QUESTIONS = {*MESSAGES, *ARROW, "duckdb", "orjson", "pandas", "rich", "kdbg.scale.query", "kdbg.views.tables"}
 """pyarrow looks for pandas."""
+PAGE = {*QUESTIONS, "jinja2", "markupsafe", "kdbg.views.report"}
 TLS = CAPTURES / "tls" / "real-tls-1.2.pcap"
 CAPTURE, SEGMENTS = CAPTURES / "first-contact.pcap", CAPTURES / "real-segments-4.4.0"
 LOG = SEGMENTS / "money-0" / "00000000000000000000.log"
@@ -116,6 +117,7 @@ TABLE = [
     Row("apis", (), {"construct", "orjson"}),
     Row("coverage", (), {"construct", "orjson"}),
     Row("pipeline", (CAPTURES / "nothing.pcap", "--out", "nowhere"), ARCHIVES, status=2),
+    Row("tables", ("compact", CAPTURES), ARCHIVES, status=2),
     Row("query", ("nowhere", "--ask", "lag", "--show-sql"), {"kdbg.views.tables"}),
     Row("query", (CAPTURE, "SELECT COUNT(*) FROM exchanges"), QUESTIONS),
     Row("query", (CAPTURES, "SELECT 1", "--master", "local[1]"), ARCHIVES, status=2),

@@ -15,13 +15,12 @@ import pytest
 from kdbg.capture import open_capture, source
 from kdbg.exchanges import jobs as work
 from kdbg.exchanges.filters.filter_set import Filters
+from kdbg.scale.query.report import NEEDED, Reported
 from kdbg.ui.cli.decode import write_files
 from kdbg.ui.cli.exchange_output import ExchangeOutput, depth_of
 from kdbg.ui.cli.output import Writer
 from kdbg.ui.cli.runner import Runner
 from kdbg.views.render.style import Look
-from kdbg.views.report import collector
-from kdbg.views.report.collector import Collected
 
 from ..cases import by_day, for_each
 from ..traffic import Talk, pcap
@@ -141,8 +140,8 @@ def test_the_rows_of_many_small_chunks_are_all_there(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(work, "MOST", 3)
     found = []
     for jobs in (1, 4):
-        with closing(Collected(Filters(), jobs)) as all_, open_capture(CAPTURE) as capture:
+        with closing(Reported(Filters(), jobs)) as all_, open_capture(CAPTURE) as capture:
             all_.capture(capture)
-            found.append({table: sorted(map(str, all_.ask(f"SELECT * FROM {table}"))) for table in collector.KEPT})
+            found.append({table: sorted(map(str, all_.ask(f"SELECT * FROM {table}"))) for table in NEEDED})
     assert found[0] == found[1]
     assert len(found[0]["exchanges"]) > 10

@@ -49,5 +49,5 @@ def test_a_client_id_chooses_a_story() -> None:
 
 
 def test_a_folder_of_tables_has_no_connections_to_choose(tmp_path: Path) -> None:
-    (tmp_path / "_kdbg.json").write_text("{}")
+    (tmp_path / "runs/_delta_log").mkdir(parents=True)
     assert "--port applies to captures" in call("diagnose", tmp_path, "--port", 9092).err

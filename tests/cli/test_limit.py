@@ -105,9 +105,9 @@ def by_decode(path: Path) -> list[int]:
 def by_report(path: Path) -> list[int]:
     from kdbg.capture import open_capture
     from kdbg.exchanges.filters.filter_set import Filters
-    from kdbg.views.report.collector import Collected
+    from kdbg.scale.query.report import Reported
 
-    with closing(Collected(Filters())) as collected, open_capture(path) as opened:
+    with closing(Reported(Filters())) as collected, open_capture(path) as opened:
         collected.capture(opened)
         return [size for (size,) in collected.ask("SELECT response_bytes FROM exchanges")]
 

@@ -143,16 +143,14 @@ def test_tables_of_a_pipeline_are_asked_without_spark(tmp_path: Path, capture: P
 
 def written(out: Path, capture: str) -> None:
     """Write the exchanges of a capture as `kdbg pipeline` does, and beside them a file of a run that was killed."""
-    from pyarrow import parquet
-
     from kdbg.scale.spark.commit import Output
+    from kdbg.scale.spark.delta import TableFile
+    from kdbg.scale.spark.parquet import ParquetFile
+    from kdbg.views.tables.arrow import TABLES
 
     output = Output(str(out))
-    output.begin()
-    name = f"exchanges/date=2026-11-21/{output.run}-0.parquet"
-    path = Path(output.folder) / name
-    path.parent.mkdir(parents=True)
+    file = ParquetFile(output.out, "exchanges/date=2026-11-21", output.run, TABLES["exchanges"])
     with kdbg.read(capture) as reading:
-        parquet.write_table(reading.to_arrow("exchanges"), path)
-    output.commit([name], {"files": {}}, append=False)
+        file.write(reading.to_arrow("exchanges"))
+    output.commit([TableFile(*file.close())], {"files": {}}, append=False)
     (out / "exchanges" / "date=2026-11-21" / "killed-0.parquet").write_bytes(b"")

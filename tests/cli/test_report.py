@@ -71,7 +71,7 @@ def test_a_capture_without_kafka_makes_a_page_that_says_so() -> None:
 
 
 def test_a_folder_goes_alone_and_unfiltered(tmp_path: Path) -> None:
-    (tmp_path / "_kdbg.json").touch()
+    (tmp_path / "runs/_delta_log").mkdir(parents=True)
     assert "not both" in call("report", tmp_path, SOUND, "-o", "-").err
     assert "--api applies to captures" in call("report", tmp_path, "-o", "-", "--api", "fetch").err
 

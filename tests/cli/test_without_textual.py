@@ -45,5 +45,5 @@ def test_one_line_says_what_to_install(name: str) -> None:
     os.close(ours)
     os.close(theirs)
     assert done.returncode == 2
-    assert done.stderr.startswith(f"kdbg: kdbg {name} --tui needs the package textual; pip install")
+    assert done.stderr.startswith(f"kdbg: kdbg {name} --tui needs textual; pip install")
     assert done.stderr.count("\n") == 1

@@ -47,6 +47,7 @@ TRAITS = {
     "apis": NOTHING_READ,
     "coverage": NOTHING_READ,
     "pipeline": Traits(shows=False),
+    "tables": NOTHING_READ,
     "query": Traits(values=True),
     "report": Traits(),
     "guide": NOTHING_READ,

@@ -13,7 +13,7 @@ import pytest
 
 from kdbg.capture import open_capture
 from kdbg.exchanges.filters.filter_set import Filters
-from kdbg.views.report.collector import Collected
+from kdbg.scale.query.report import Reported
 from kdbg.views.report.page import Report, report
 
 from ..cases import by_day
@@ -44,7 +44,7 @@ def exchanges(path: Path) -> dict[int, Json]:
 @lru_cache(maxsize=1)
 def reported(path: Path) -> tuple[Report, list[tuple[Any, ...]], list[tuple[Any, ...]]]:
     """The report, how often each error was told by API and client, and the spans of exchanges in its tables."""
-    with closing(Collected(Filters())) as collected:
+    with closing(Reported(Filters())) as collected:
         with open_capture(path) as capture:
             collected.capture(capture)
         told = list(collected.ask("SELECT api, client_id, error, COUNT(*) FROM errors GROUP BY 1, 2, 3"))

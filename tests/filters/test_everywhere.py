@@ -15,7 +15,7 @@ from kdbg.capture import open_capture
 from kdbg.exchanges.filters.filter import ValueForm
 from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.exchanges.filters.table import FILTERS
-from kdbg.views.report.collector import Collected
+from kdbg.scale.query.report import Reported
 
 from ..cases import for_each
 from ..cli.calls import call
@@ -69,7 +69,7 @@ def decode(name: str, value: Any) -> Found:
 
 
 def report(name: str, value: Any) -> Found:
-    with closing(Collected(Filters(**{name: value}))) as collected, open_capture(asked_of(name)) as opened:
+    with closing(Reported(Filters(**{name: value}))) as collected, open_capture(asked_of(name)) as opened:
         collected.capture(opened)
         return [(client, number) for client, number in collected.ask("SELECT client, correlation_id FROM exchanges")]
 

@@ -135,7 +135,8 @@ COMMANDS = {
     "browse": "browse", "decode": "decode", "diagnose": "diagnose", "story": "story", "watch": "watch",
     "explain": "explain", "stats": "stats", "records": "records", "query": "query", "diff": "diff", "lint": "lint",
     "readiness": "readiness", "send": "send", "proxy": "proxy", "replay": "replay", "mock": "replay",
-    "redact": "redact", "export": "redact", "pipeline": "pipeline", "report": "diagnose", "index": "index",
+    "redact": "redact", "export": "redact", "pipeline": "pipeline", "tables": "pipeline", "report": "diagnose",
+    "index": "index",
 }  # fmt: skip
 """The pages that have the options of a command, by the command."""
 PARTS: dict[tuple[str, str], Callable[[], str]] = {

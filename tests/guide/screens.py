@@ -30,7 +30,7 @@ from kdbg.ui.tui.feed import ExchangeFeed
 from kdbg.ui.tui.intercept import Intercepting
 from kdbg.views.render.style import Look
 from tests.cli.terminal import on_terminal
-from tests.tui.driving import drive, press, strike, until
+from tests.tui.driving import drive, handled, press, strike, until
 
 from .blocks import TOP
 
@@ -117,6 +117,8 @@ def held(columns: int, rows: int) -> list[str]:
                 hold()
                 await until(pilot, lambda: app.held.count)
                 await strike(pilot, "H", "enter", *["down"] * 7)
+                app.tick()  # the status bar counts what is held at its next tick
+                await handled(app)
                 found.extend(seen(app))
 
         asyncio.run(run())

@@ -113,7 +113,7 @@ def test_a_ring_of_files(watching: Any, broker: str, tmp_path: Path) -> None:
     """The oldest go; what is left can be read each for itself, and is no larger than was asked for."""
     (tmp_path / "night-000007.pcapng").write_bytes(b"of an earlier run")
     watch = watching("--port", port(broker), "--write", tmp_path / "night.pcapng", "--rotate", "64KiB*3")
-    produce(broker, 2000)
+    produce(broker, 4000)
     _, seen, said = watch.end()
     files = sorted(tmp_path.glob("night-*.pcapng"))
     assert len(files) == 4
@@ -126,7 +126,7 @@ def test_a_ring_of_files(watching: Any, broker: str, tmp_path: Path) -> None:
         kept.append(names(read.lines)["Produce"])
     assert min(kept) > 0
     assert sum(kept[:-1]) > 50, "files that are full, but where the next packet is large; the last has just begun"
-    assert sum(kept) < 2000 <= names(seen)["Produce"]
+    assert sum(kept) < 4000 <= names(seen)["Produce"]
 
 
 def test_nobody_reads_and_nothing_is_held_up(watching: Any, broker: str, tmp_path: Path) -> None:
@@ -232,7 +232,8 @@ def test_it_knows_what_tls_tells_of_a_connection_without_exchanges(watching: Any
             with pytest.raises(ssl.SSLCertVerificationError):
                 ssl.create_default_context().wrap_socket(client, server_hostname="localhost")
             serves.join()
-        _, (cause, *_), _ = watch.end()
+        _, causes, _ = watch.end()
+    cause = causes[-1]  # it is likely when the alert comes, and certain at the end
     assert cause["cause"] == "tls-untrusted-certificate"
     assert cause["certainty"] == "certain"
     assert "TLS alert unknown_ca" in cause["sentence"]

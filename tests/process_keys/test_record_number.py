@@ -98,3 +98,23 @@ def test_a_record_alone_is_looked_for_nearby_until_others_follow() -> None:
 
     assert found(1, thorough=False) == []
     assert found(2, thorough=False) == found(1, thorough=True) == [70_000]
+
+
+@pytest.mark.parametrize("message", [b"\0\0\1\0", b"\0\x50\1\2"], ids=["messages begin", "a long message goes on"])
+@pytest.mark.parametrize("name", ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"])
+def test_keys_of_many_connections_are_found_each_with_its_number(name: str, message: bytes) -> None:
+    of = suite(name)
+    size = 48 if of.prf == "sha384" else 32
+    wanted = {(at, side): (os.urandom(size), 900 * at + 70 * side) for at in range(4) for side in (0, 1)}
+    samples = [
+        TlsSample((("127.0.0.1", at), ("127.0.0.1", 9092)), tuple(
+            tuple(sealed_13(of, secret, number + later, message + bytes(20)) for later in range(2))
+            for secret, number in (wanted[at, 0], wanted[at, 1])
+        )) for at in range(4)
+    ]  # fmt: skip
+    windows = dict.fromkeys(os.urandom(size) for _ in range(3)) | dict.fromkeys(secret for secret, _ in wanted.values())
+    in_use = {expand_label(secret, b"key", of.key, of.prf) for secret in windows}
+    secrets = FoundSecrets(in_use, {size: windows, 80 - size: {}}, lambda keys: in_use & {*keys}, tuple)
+    found = {(samples.index(one.sample), one.side): (one.secret, one.bound[1])
+             for one in proved(samples, secrets, thorough=False, whole=False) if one.bound}  # fmt: skip
+    assert found == wanted

@@ -15,6 +15,7 @@ import pytest
 pytest.importorskip("duckdb", reason="DuckDB is not installed")
 
 import kdbg
+from kdbg import extras
 from kdbg.capture import open_capture
 from kdbg.errors import InputError
 from kdbg.exchanges.filters.filter_set import Filters
@@ -157,7 +158,7 @@ def test_values_come_as_plain_python(held: Database) -> None:
 
 
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "find_spec", lambda name: None if name == "duckdb" else sys)
+    monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "duckdb" else sys)
     with pytest.raises(InputError, match=r"kdbg query needs duckdb; pip install 'kdbg-kafka\[query\]'"):
         Database()
 

@@ -13,7 +13,7 @@ from random import Random
 
 from kdbg.capture import open_capture
 from kdbg.exchanges.filters.filter_set import Filters
-from kdbg.views.report.collector import Collected
+from kdbg.scale.query.report import Reported
 from kdbg.views.report.page import page, report
 from tests.report.browser import DESKTOP, PHONE, chromium, size
 from tests.traffic import Talk, pcap
@@ -97,7 +97,7 @@ def join(talk: Talk, topic: str, generation: int, wait: int, ill: bool) -> None:
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as folder, closing(Collected(Filters())) as collected:
+    with tempfile.TemporaryDirectory() as folder, closing(Reported(Filters())) as collected:
         capture, html = Path(folder) / "shop.pcap", Path(folder) / "report.html"
         capture.write_bytes(pcap(*traffic()))
         with open_capture(capture) as opened:

@@ -11,7 +11,7 @@ import pytest
 
 from kdbg.capture import open_capture
 from kdbg.exchanges.filters.filter_set import Filters
-from kdbg.views.report.collector import Collected
+from kdbg.scale.query.report import Reported
 from kdbg.views.report.page import page, report
 from kdbg.views.report.page_data import moving
 from kdbg.views.report.queries import Ask
@@ -32,10 +32,10 @@ def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def asking() -> Iterator[Asking]:
     """Gives what answers questions about captures, narrowed down by filters."""
-    opened: list[Collected] = []
+    opened: list[Reported] = []
 
     def ask(*paths: Path, **filters: Any) -> Ask:
-        collected = Collected(Filters(**filters))
+        collected = Reported(Filters(**filters))
         opened.append(collected)
         for path in paths:
             with open_capture(path) as found:
@@ -51,7 +51,7 @@ def asking() -> Iterator[Asking]:
 def written(capture: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of the scripted capture."""
     path = tmp_path_factory.mktemp("page") / "report.html"
-    with closing(Collected(Filters())) as collected, open_capture(capture) as found:
+    with closing(Reported(Filters())) as collected, open_capture(capture) as found:
         collected.capture(found)
         made = report(collected.ask, collected.diagnosis)
         path.write_text(page(made, [capture.name], moving(collected.ask, made)), encoding="utf-8")

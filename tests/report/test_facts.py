@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import sqlite3
 from contextlib import closing
 from io import BytesIO
 from pathlib import Path
 from random import Random
 
+import duckdb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kdbg.capture import open_capture
 from kdbg.exchanges.filters.filter_set import Filters
+from kdbg.scale.query.report import Reported
 from kdbg.views.report import facts, queries
-from kdbg.views.report.collector import Collected
 from kdbg.views.report.facts import MOST_BINS, WIDTHS, Bins, lag
 from kdbg.views.report.page import clients, report
 from kdbg.views.report.queries import LONGEST, rounded
@@ -152,7 +152,7 @@ def test_bins_cover_all_of_a_span_and_are_few(first: int, length: int) -> None:
 
 @given(st.integers(0, 2**63 - 1), st.integers(1, 4))
 def test_rounding_keeps_the_first_digits(number: int, digits: int) -> None:
-    [(found,)] = sqlite3.connect(":memory:").execute(f"SELECT {rounded('x', digits)} FROM (SELECT {number} AS x)")
+    [(found,)] = duckdb.sql(f"SELECT {rounded('x', digits)} FROM (SELECT {number}::BIGINT AS x)").fetchall()
     kept = len(str(number)) if number >= 10 ** (LONGEST - 1) else digits
     assert str(found) == str(number)[:kept] + "0" * (len(str(number)) - kept)
 
@@ -169,6 +169,6 @@ def test_whatever_stands_in_a_capture_becomes_a_report(path: Path, dice: Random,
     data = bytearray(path.read_bytes())
     for _ in range(changes):
         data[dice.randrange(HEADER, len(data))] = dice.randrange(256)
-    with closing(Collected(Filters())) as collected, open_capture(BytesIO(bytes(data))) as found:
+    with closing(Reported(Filters())) as collected, open_capture(BytesIO(bytes(data))) as found:
         collected.capture(found)
         assert report(collected.ask).sections

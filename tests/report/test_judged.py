@@ -12,8 +12,8 @@ import pytest
 
 from kdbg.capture import open_capture
 from kdbg.exchanges.filters.filter_set import Filters
+from kdbg.scale.query.report import Reported
 from kdbg.views.report.causes import MOST_EVENTS, ReportedCauses, event_text
-from kdbg.views.report.collector import Collected
 from kdbg.views.report.page import Report, page, report
 from kdbg.views.report.page_data import moving
 
@@ -35,7 +35,7 @@ BEGINS = '<section id="causes" aria-labelledby="causes-title">'
 
 def made(*paths: Path, **filters: Any) -> tuple[Report, str]:
     """A report of captures, and its page."""
-    with closing(Collected(Filters(**filters))) as collected:
+    with closing(Reported(Filters(**filters))) as collected:
         for path in paths:
             with open_capture(path) as found:
                 collected.capture(found)
@@ -120,7 +120,7 @@ def test_several_captures_are_judged_by_themselves_the_weightiest_first() -> Non
 
 def test_of_tables_it_says_who_says_it(asking: Any, capture: Path) -> None:
     text = page(report(asking(capture)), ["tables"])
-    assert "kdbg report on the captures" in head(text)
+    assert "created without kdbg pipeline --diagnose" in head(text)
 
 
 def test_captured_text_is_text() -> None:
@@ -131,7 +131,7 @@ def test_captured_text_is_text() -> None:
         talk.at += 1000
     talk.end()
     path = Path(__file__).parent  # of no capture: it is read from memory
-    with closing(Collected(Filters())) as collected:
+    with closing(Reported(Filters())) as collected:
         import io
 
         with open_capture(io.BytesIO(pcap(talk))) as found:

@@ -6,18 +6,22 @@ Without Java or pyspark those that need it skip and say why; with `CI` or `KDBG_
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyarrow import fs
 
 from kdbg.errors import SparkError
 from kdbg.scale.spark import session
 from kdbg.scale.spark.archive.plan import plan
 from kdbg.scale.spark.commit import Output
 from kdbg.scale.spark.pipeline import Pipeline, PipelineOptions, PipelineOutcome
+
+from .servers import free_port, serving
 
 REQUIRED = ("CI", "KDBG_REQUIRE_BROKERS")
 Run = Callable[..., tuple[Path, PipelineOutcome]]
@@ -68,3 +72,23 @@ def run(spark: Any, tmp_path: Path) -> Run:
         return out, Pipeline(spark, Output(str(out)), chosen).run(planned)
 
     return run
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The environment of those who use the store; its bucket is `lake`."""
+    port = free_port()
+    environment = {
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}", "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_DEFAULT_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true",
+    }  # fmt: skip
+    command = (sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", port)
+    with serving(tmp_path_factory.mktemp("store") / "store.log", port, *command), pytest.MonkeyPatch.context() as patch:
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        bucket().create_dir("lake")
+        yield environment
+
+
+def bucket() -> fs.FileSystem:
+    return fs.FileSystem.from_uri("s3://lake?allow_bucket_creation=true")[0]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+from deltalake import DeltaTable
 
 import kdbg
 from kdbg.exchanges.messages.exchange import CapturedMessage
@@ -57,12 +58,14 @@ def tabled(out: Path) -> list[Row]:
     question = f"""
         SELECT capture, client, broker, api, api_key, api_version, correlation_id, client_id, latency_us, notes,
             {HALF.format("request")}, {HALF.format("response")}
-        FROM read_parquet('{out}/exchanges/*/*.parquet')"""
-    rows = duckdb.sql(question).fetchall()
-    return sorted(((*row[:9], tuple(row[9]), *row[10:]) for row in rows), key=repr)
+        FROM {{exchanges}}"""
+    return sorted(((*row[:9], tuple(row[9]), *row[10:]) for row in ask(out, question)), key=repr)
 
 
 def ask(out: Path, question: str) -> list[Row]:
-    """What DuckDB answers; `{exchanges}` and the other tables' names stand for their files."""
-    tables = {path.name: f"read_parquet('{path}/*/*.parquet')" for path in out.iterdir() if path.is_dir()}
-    return duckdb.sql(question.format(**tables)).fetchall()
+    """What DuckDB answers of what the logs of the Delta tables list; `{exchanges}` and so on stand for the tables."""
+    names = [path.parent.name for path in out.glob("*/_delta_log")]
+    with duckdb.connect() as connection:
+        for name in names:
+            connection.register(name, DeltaTable(out / name).to_pyarrow_dataset())
+        return connection.execute(question.format(**{name: name for name in names})).fetchall()

@@ -9,10 +9,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 
 import polars
 import pytest
 
+from kdbg.scale.spark.commit import Output
 from tests.cli.calls import CAPTURES, COMMAND, ENVIRONMENT, Outcome, call, spawn
 from tests.traffic import Talk, pcap
 
@@ -35,9 +37,12 @@ def test_it_closes_with_the_counts_of_decode_and_nothing_of_spark_is_heard(tmp_p
     done = pipeline(first, "--out", tmp_path / "tables", TMPDIR=str(tmp_path))
     assert [path.name for path in tmp_path.iterdir()] == ["tables"], "nothing is left in the folder of temporary files"
     assert done.err == f"{call('decode', first).closing} · tables in {tmp_path}/tables\n"
-    assert polars.read_parquet(tmp_path / "tables/exchanges/*/*.parquet").height == 31
+    assert polars.read_delta(str(tmp_path / "tables/exchanges")).height == 31
     again = pipeline(ERRORS, first, "--out", tmp_path / "tables", "--append", status=1)
-    assert json.loads((tmp_path / "tables/_kdbg.json").read_text())["runs"][1]["files"].keys() == {str(ERRORS)}
+    assert [[*entry["files"]] for _, entry in Output(str(tmp_path / "tables")).entries()] == [
+        [str(first)],
+        [str(ERRORS)],
+    ]
     assert tabled(tmp_path / "tables") == decoded([ERRORS, first])
     assert "trailing-bytes 14" in again.closing
 
@@ -49,9 +54,9 @@ def test_filters_are_those_of_decode(tmp_path: Path) -> None:
     done = pipeline(ERRORS, "--out", tmp_path / "tables", *chosen, "--conf", key)
     assert wanted == {row[6] for row in tabled(tmp_path / "tables")} != set()
     assert f" {len(wanted)} kept · " in done.closing
-    state = (tmp_path / "tables/_kdbg.json").read_text()
-    assert "hunter2" not in state
-    assert json.loads(state)["runs"][0]["options"]["since"] == 86_400
+    [(_, entry)] = Output(str(tmp_path / "tables")).entries()
+    assert "hunter2" not in json.dumps(entry)
+    assert entry["options"]["since"] == 86_400
 
 
 def test_hostile_names_stay_data(tmp_path: Path) -> None:
@@ -108,18 +113,34 @@ def started(*arguments: object) -> Iterator[subprocess.Popen[bytes]]:
 def test_a_run_that_is_killed_leaves_the_tables_as_they_were(tmp_path: Path) -> None:
     out = tmp_path / "tables"
     pipeline(ERRORS, "--out", out, status=1)
-    state, rows = (out / "_kdbg.json").read_bytes(), tabled(out)
+    state, rows = Output(str(out)).entries(), tabled(out)
     others = [CAPTURES / "aiokafka.pcap", CAPTURES / "kafka-python.pcap"]
     with started(*others, "--out", out) as running:
         running.send_signal(signal.SIGKILL)
         assert running.wait(60) == -signal.SIGKILL
-    assert (out / "_kdbg.json").read_bytes() == state
+    assert Output(str(out)).entries() == state
     assert tabled(out) == rows
     left = [path.name for path in out.iterdir() if path.name.startswith(".")]
     assert len(left) == 1
     pipeline(*others, "--out", out)
     assert tabled(out) == decoded(others)
     assert not [path for path in out.iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.nightly  # starts a session each time; test_kills.py kills what commits, by day too
+def test_a_run_that_is_killed_at_any_moment_leaves_the_old_or_the_new_tables(tmp_path: Path) -> None:
+    out, dice, times = tmp_path / "tables", Random(27), 8
+    others = [CAPTURES / "aiokafka.pcap", CAPTURES / "kafka-python.pcap"]
+    old, new = decoded([ERRORS]), decoded(others)
+    for _ in range(times):
+        pipeline(ERRORS, "--out", out, status=1)
+        with started(*others, "--out", out) as running:
+            time.sleep(dice.uniform(0, 6))
+            running.kill()
+            running.wait(60)
+        rows = call("query", out, "SELECT count(*) AS n FROM exchanges", "--format", "csv").out
+        assert int(rows.split()[1]) == len(tabled(out))
+        assert tabled(out) in (old, new)
 
 
 @pytest.mark.nightly
@@ -129,4 +150,4 @@ def test_ctrl_c_ends_it_and_cleans_up(tmp_path: Path) -> None:
         _, said = running.communicate(timeout=120)
         assert running.returncode == 130
         assert said.decode() == "kdbg: interrupted; the tables are unchanged\n"
-    assert not list((tmp_path / "tables").glob("*"))
+    assert not [path for path in (tmp_path / "tables").rglob("*") if path.is_file()]

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from kdbg.exchanges.filters.filter_set import Filters
+from kdbg.scale.spark.commit import Output
 from tests.cli.calls import CAPTURES, spawn
 from tests.diagnosis.books import STAGED
 
 from ..cases import by_day
 from .archives import concatenated, rolled, write
+from .decoded import ask
 from .test_command import HERE, pipeline
 
 Run = Callable[..., tuple[Path, Any]]
@@ -84,7 +86,7 @@ def test_runs_stand_beside_one_another(run: Run, tmp_path: Path) -> None:
     assert without.status == 2
     assert ": no causes, as 1 of 3 runs were made without --diagnose" in without.err
     run([third], out=out)
-    assert not (out / "causes").exists(), "what is not told of any more is no part of the tables"
+    assert ask(out, "SELECT count(*) FROM {causes}") == [(0,)]
 
 
 @pytest.mark.usefixtures("here")
@@ -92,9 +94,12 @@ def test_what_cannot_be_told_is_said_in_a_line(tmp_path: Path) -> None:
     out = tmp_path / "tables"
     done = pipeline(INCIDENTS[4], "--out", out, "--diagnose", status=1)
     assert " · 4 causes (error 3, note 1) · tables in " in done.closing
-    (kept,) = (out / "causes").iterdir()
-    for damage in (b"{", b"[]\n", b'{"cause": 1}\n', kept.read_bytes().replace(b'"error"', b'"loud"')):
-        kept.write_bytes(damage)
+    (path,) = (out / "causes").glob("*.parquet")
+    kept = pq.read_table(path)
+    whole = kept["object"].to_pylist()
+    for damage in ("{", "[]", '{"cause": 1}', whole[0].replace('"error"', '"loud"')):
+        damaged = [damage, *whole[1:]]
+        pq.write_table(kept.set_column(kept.column_names.index("object"), "object", [damaged]), path)
         done = spawn("diagnose", out)
         assert (done.status, done.out) == (2, "")
         assert len(done.err.splitlines()) == 1
@@ -105,5 +110,5 @@ def test_what_cannot_be_told_is_said_in_a_line(tmp_path: Path) -> None:
     followed = spawn("pipeline", INCIDENTS[4], "--out", out, "--diagnose", "--follow", *HERE)
     assert followed.status == 2
     assert "--diagnose cannot be combined with --follow" in followed.err
-    state = json.loads((out / "_kdbg.json").read_text())
-    assert state["runs"][0]["causes"] == {str(INCIDENTS[4]): False}
+    [(_, entry)] = Output(str(out)).entries()
+    assert entry["causes"] == {str(INCIDENTS[4]): False}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import signal
 import subprocess
@@ -14,6 +13,7 @@ from random import Random
 import pytest
 
 from kdbg.errors import SparkError
+from kdbg.scale.spark.commit import Output
 from kdbg.scale.spark.follow.followed import Followed
 from kdbg.scale.spark.follow.tail import TailPosition, points, strangers, stretches
 from tests.cli.calls import CAPTURES, COMMAND, ENVIRONMENT
@@ -74,17 +74,14 @@ def test_every_exchange_is_there_once_though_it_is_killed(run: Run, tmp_path: Pa
     for table in ("connections", "partitions", "problems"):
         question = f"SELECT * EXCLUDE (capture) FROM {{{table}}}"
         assert sorted(map(repr, ask(out, question))) == sorted(map(repr, ask(once, question)))
-    said, [wanted] = (json.loads((each / "_kdbg.json").read_text())["runs"] for each in (out, once))
-    assert said[0]["counts"] == wanted["counts"]
-    assert said[0]["findings"] == wanted["findings"]
+    [(_, said)], [(_, wanted)] = (Output(str(each)).entries() for each in (out, once))
+    assert said["counts"] == wanted["counts"]
+    assert said["findings"] == wanted["findings"]
 
 
 def commits(out: Path) -> int:
     """Batches that are in the tables."""
-    try:
-        return int(json.loads((out / "_kdbg.json").read_text())["runs"][0]["commit"])
-    except FileNotFoundError:
-        return 0
+    return max((int(entry["commit"]) for _, entry in Output(str(out)).entries()), default=0)
 
 
 @pytest.mark.nightly
@@ -166,25 +163,6 @@ def test_a_ring_of_files_is_refused(tmp_path: Path) -> None:
     write(tmp_path / "x.pcap1", packets[2 * third + 9 :])
     with pytest.raises(SparkError, match=r"x\.pcap1 was overwritten while it was being followed"):
         list(stretches("x", names[1:], place, 1 << 40))
-
-
-def test_a_batch_that_was_killed_on_its_way_into_the_tables_is_taken_back(tmp_path: Path) -> None:
-    output = Followed(str(tmp_path / "out"))
-    for number, killed in ((1, False), (2, True)):
-        assert output.recover().get("commit", 0) == number - 1
-        output.begin()
-        name = f"exchanges/date=2026-11-21/follow-{number}.parquet"
-        file = Path(output.folder, name)
-        file.parent.mkdir(parents=True)
-        file.write_bytes(b"")
-        entry = {"run": "follow", "commit": number, "follow": {"waiting": []}}
-        if killed:
-            output._write(f"{output._own}/pending.json", {"commit": number, "files": [name, name + "x"]})
-            output._add([name])
-        else:
-            output.grow([name], entry)
-    assert output.recover()["commit"] == 1
-    assert [path.name for path in (tmp_path / "out").rglob("*.parquet")] == ["follow-1.parquet"]
 
 
 def test_tables_of_another_run_are_left_alone(run: Run, tmp_path: Path) -> None:

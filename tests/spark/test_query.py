@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from kdbg.capture import open_capture
-from kdbg.errors import SparkError
+from kdbg.errors import InputError, SparkError
 from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.scale.query.database import Database
 from kdbg.scale.query.sources import Decoded, show
+from kdbg.scale.spark.delta import DeltaFolder
 from kdbg.scale.spark.sql import ADAPTIVE, answer, name_tables
 from kdbg.views.tables.columns import TABLES
 from kdbg.views.tables.questions import QUESTIONS
@@ -85,7 +86,7 @@ def test_duckdb_answers_every_question_alike_of_tables_and_of_captures(
     assert [*COMINGS_AND_GOINGS] == [row for row in map(tuple, map(dict.values, answers["rebalances"]))
                                      if row[0] in ("trips", "rides", "late")]  # fmt: skip
     with closing(Database()) as stored, closing(Database()) as decoded:
-        show(stored, str(out), TABLES.keys())
+        show(stored, DeltaFolder(str(out)).files(TABLES), TABLES.keys())
         captures = Decoded(decoded, TABLES.keys(), Filters())
         for path in every:
             with open_capture(str(path)) as capture:
@@ -109,7 +110,7 @@ def test_tables_without_rows_give_no_answers(asking: Any, run: Run) -> None:
 
 
 def test_a_folder_without_tables_is_refused(spark: Any, tmp_path: Path) -> None:
-    with pytest.raises(SparkError, match=": no tables"):
+    with pytest.raises(InputError, match=": no tables"):
         name_tables(spark, str(tmp_path))
 
 

@@ -1,7 +1,8 @@
-"""Reports of tables: the same questions, asked on Spark, have the same answers as where captures are decoded."""
+"""Reports of tables: the same as those of the captures that the pipeline decoded."""
 
 from __future__ import annotations
 
+import re
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -9,14 +10,14 @@ from typing import Any
 import pytest
 
 from kdbg.capture import open_capture
-from kdbg.errors import SparkError
+from kdbg.errors import InputError
 from kdbg.exchanges.filters.filter_set import Filters
-from kdbg.scale.spark.sql import ADAPTIVE, asking
-from kdbg.views.report.collector import Collected
+from kdbg.scale.query.database import Database
+from kdbg.scale.query.report import Reported, of_tables
 from kdbg.views.report.page import Report, report
 from kdbg.views.report.page_data import moving
 from kdbg.views.report.queries import Ask
-from tests.cli.calls import CAPTURES
+from tests.cli.calls import CAPTURES, call
 from tests.report.scripted import scripted
 
 from ..cases import by_day
@@ -48,21 +49,23 @@ def parts_of(ask: Ask, whole: Report) -> dict[str, Any]:
     return {"options": found["options"], "lists": lists, "charts": charts}
 
 
-def test_tables_and_captures_make_the_same_report(spark: Any, run: Run, tmp_path: Path) -> None:
+def test_tables_and_captures_make_the_same_report(run: Run, tmp_path: Path) -> None:
     made = tmp_path / "scripted.pcap"
     made.write_bytes(scripted())
     captures = [made, *(CAPTURES / name for name in by_day(NAMES, 4))]
     out, _ = run(captures)
-    with closing(Collected(Filters())) as collected:
+    with closing(Reported(Filters())) as collected:
         for path in captures:
             with open_capture(path) as capture:
                 collected.capture(capture)
         decoded = report(collected.ask)
         expected, here = told(decoded), parts_of(collected.ask, decoded)
-    session = spark.newSession()  # with settings and views of its own
-    for name, value in ADAPTIVE.items():
-        session.conf.set(name, value)
-    asked = asking(session, str(out))
+    database = Database()
+    with closing(database):
+        check(of_tables(database, str(out)), expected, here)
+
+
+def check(asked: Ask, expected: dict[str, Any], here: dict[str, Any]) -> None:
     tabled = report(asked)
     found = told(tabled)
     for part in expected:
@@ -75,6 +78,20 @@ def test_tables_and_captures_make_the_same_report(spark: Any, run: Run, tmp_path
     assert there == here
 
 
-def test_a_folder_without_tables_is_refused(spark: Any, tmp_path: Path) -> None:
-    with pytest.raises(SparkError, match=": no tables"):
-        asking(spark, str(tmp_path))
+def test_a_page_of_tables_has_the_causes_of_its_captures(run: Run, tmp_path: Path) -> None:
+    path = CAPTURES / "errors.pcap"
+    judged, _ = run([path], diagnose=True)
+    plain, _ = run([path])
+    pages = {folder: call("report", folder, "-o", "-") for folder in (path, judged, plain)}
+    causes = {folder: re.findall(r'data-code="([^"]+)"', page.out) for folder, page in pages.items()}
+    assert causes[judged] == causes[path]
+    assert causes[path]
+    assert causes[plain] == []
+    assert "without --diagnose" in pages[plain].err
+    assert "created without kdbg pipeline --diagnose" in pages[plain].out
+    assert f"kdbg decode {path}#" in pages[judged].out
+
+
+def test_a_folder_without_tables_is_refused(tmp_path: Path) -> None:
+    with closing(Database()) as database, pytest.raises(InputError, match=": no tables; create them"):
+        of_tables(database, str(tmp_path))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
@@ -13,30 +11,10 @@ from pyarrow import fs
 from tests.cli.calls import spawn
 
 from .archives import concatenated, rolled
+from .conftest import bucket
 from .decoded import Row, tabled
-from .servers import free_port, serving
 
 pytestmark = pytest.mark.usefixtures("spark")  # where Spark cannot start, these skip or fail as all others do
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """The environment of those who use the store; its bucket is `lake`."""
-    port = free_port()
-    environment = {
-        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}", "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret",
-        "AWS_DEFAULT_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true",
-    }  # fmt: skip
-    command = (sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", port)
-    with serving(tmp_path_factory.mktemp("store") / "store.log", port, *command), pytest.MonkeyPatch.context() as patch:
-        for name, value in environment.items():
-            patch.setenv(name, value)
-        bucket().create_dir("lake")
-        yield environment
-
-
-def bucket() -> fs.FileSystem:
-    return fs.FileSystem.from_uri("s3://lake?allow_bucket_creation=true")[0]
 
 
 def fetched(folder: Path) -> list[Row]:

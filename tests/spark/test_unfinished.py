@@ -65,7 +65,7 @@ def batches(folder: Path, parts: list[list[Packet]]) -> Found:
         most = max([most, *(size for _, size in result["waiting"]["held"])])
         told += [repr(said(each)) for name, _ in result["pieces"] for _, each in exchanges(str(here), name, {})]
         for name in tables:
-            files = list(here.glob(f"{name}/*/*.parquet"))
+            files = list(folder.glob(f"{name}/*/{number}-*.parquet"))
             tables[name] += [repr(row) for file in files for row in polars.read_parquet(file).rows()]
     assert not waiting
     return sorted(told), {name: sorted(rows) for name, rows in tables.items()}, most

@@ -16,7 +16,7 @@ from kdbg.analysis.stats.measures import ON, PARTS, SPENT, Tally
 from kdbg.capture import open_capture
 from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.scale.query.database import Database
-from kdbg.views.report.collector import Collected
+from kdbg.scale.query.report import Reported
 from kdbg.views.report.facts import listed
 from kdbg.views.report.queries import SPENT as BREAKDOWNS
 from kdbg.views.tables.columns import TIMES
@@ -103,7 +103,7 @@ def test_tables_and_a_report_have_the_same_sums(path: Path) -> None:
     every = expected(path)
     sql = f"SELECT api, {', '.join(f'SUM({column}) AS {column}' for column in TIMES)} FROM exchanges GROUP BY api"
     asked = {row["api"]: row for row in map(json.loads, call("query", path, sql, "-f", "json").out.splitlines())}
-    with closing(Collected(Filters())) as collected:
+    with closing(Reported(Filters())) as collected:
         with open_capture(path) as capture:
             collected.capture(capture)
         rows = listed(collected.ask, BREAKDOWNS[0]).rows

@@ -24,6 +24,7 @@ from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.scale.query.database import Database
 from kdbg.scale.spark.archive.plan import plan
 from kdbg.scale.spark.commit import Output
+from kdbg.scale.spark.delta import DeltaFolder
 from kdbg.scale.spark.parquet import Tables
 from kdbg.scale.spark.source import capture_rows
 from kdbg.ui.cli import browse_tables
@@ -35,6 +36,7 @@ from kdbg.ui.tui.index import NOTHING, WRONG
 from kdbg.ui.tui.keys import KEYS
 from kdbg.views.render.jsonlines import json_line
 from kdbg.views.render.style import Look
+from kdbg.views.tables.columns import TABLES
 from kdbg.views.tables.message_columns import WantedRows
 
 from ..traffic import Talk, pcap
@@ -69,9 +71,14 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return written(top / "tables", captures / "errors.pcap", captures / "transactions.pcap"), captures
 
 
+def fed(folder: Path, *, hide: bool) -> ExchangeFeed:
+    stored = DeltaFolder(str(folder)).files(TABLES)
+    return ExchangeFeed(partial(browse_tables.read_tables, stored), browse_tables.jobs(stored, hide=hide))
+
+
 @contextmanager
 def feed(folder: Path) -> Iterator[ExchangeFeed]:
-    found = ExchangeFeed(partial(browse_tables.read_tables, str(folder)), browse_tables.jobs(str(folder), hide=False))
+    found = fed(folder, hide=False)
     try:
         yield found
     finally:
@@ -151,7 +158,7 @@ def test_a_row_leads_to_its_exchange_in_the_capture(archive: tuple[Path, Path]) 
         got = set()
         for at in range(0, len(found.index), 7):
             row = contents.row(at)
-            beside = browse_tables.beside_of(database, str(folder), row) if not at else None
+            beside = browse_tables.beside_of(database, DeltaFolder(str(folder)).files(TABLES), row) if not at else None
             assert beside is None or beside.rows
             one = original(files_of(database, row), row)
             exchange = one.exchange()
@@ -349,7 +356,7 @@ def test_tables_that_are_damaged_end_with_a_note(moved: tuple[Path, Path]) -> No
 @pytest.mark.parametrize("hide", [False, True])
 def test_values_of_records_are_hidden_where_that_is_asked_for(tmp_path: Path, hide: bool) -> None:
     folder = written(tmp_path / "tables", CAPTURES / "errors.pcap", values=True)
-    found = ExchangeFeed(partial(browse_tables.read_tables, str(folder)), browse_tables.jobs(str(folder), hide=hide))
+    found = fed(folder, hide=hide)
     try:
         contents = browse_tables.screen(found, str(folder), Look(hide_values=hide), browse_tables.Condition()).contents
         found.listen()

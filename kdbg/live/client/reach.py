@@ -13,13 +13,12 @@ import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from importlib.util import find_spec
 
 from ...atomic import AtomicFile, private
 from ...errors import CannotConnect, ClientError, Closed, InputError, TimedOut, WrongAnswer
 from ...exchanges.engine.foreign import is_tls, looks_like
 from ...exchanges.engine.search import REFUSED
-from ...extras import install
+from ...extras import require
 from ...protocol.findings.amounts import count
 from .frames import Incoming
 from .settings import Address, Settings, Tls, show
@@ -170,8 +169,7 @@ def server_context(certificate: str, key: str | None) -> ssl.SSLContext:
 def made_context(hosts: Sequence[str], path: str) -> ssl.SSLContext:
     """Return the TLS context of a listener with a certificate for these hosts that is made now; its authority, for
     clients to trust, is written to a file. `InputError` without `cryptography`, `WriteError` for that file."""
-    if find_spec("cryptography") is None:
-        raise InputError(f"--listen-ca needs the package cryptography; {install('tls')}")
+    require("--listen-ca", "tls", "cryptography")
     from ...streams.tls.certificate import made
 
     found = made(hosts)

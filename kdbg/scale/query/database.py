@@ -8,7 +8,6 @@ import threading
 from collections.abc import Iterable, Iterator, Set
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
@@ -16,7 +15,7 @@ from typing import Any
 
 from ...budget import MEMORY
 from ...errors import InputError
-from ...extras import install
+from ...extras import require
 from ...views.tables.columns import ABOUT, TABLES, TIMES
 from ...views.tables.questions import Answer
 
@@ -82,13 +81,6 @@ SETTINGS += "".join(f"CREATE MACRO {macro};\n" for macro in MACROS)
 """What makes DuckDB answer as Spark does."""
 
 
-def check() -> None:
-    """Raise `InputError` with what to install where DuckDB is missing."""
-    missing = [name for name in NEEDED if find_spec(name) is None]
-    if missing:
-        raise InputError(f"kdbg query needs {', '.join(missing)}; {install('query')}")
-
-
 class Database:
     """Holds the tables, empty at first: `insert` rows, or `show` what is stored elsewhere; then `answer` SQL.
 
@@ -98,7 +90,7 @@ class Database:
 
     def __init__(self, *, hide: bool = False, seconds: float | None = None, files: bool = False) -> None:
         self.hide = hide
-        check()
+        require("kdbg query", "query", *NEEDED)
         import duckdb
 
         from ...views.tables.arrow import DUCKDB_TABLES
@@ -153,7 +145,9 @@ class Database:
         """Add rows, which come as an Arrow table."""
         time = DATED[table]
         self._connection.register("added", rows.cast(self._schemas[table]))
-        self._connection.execute(f"INSERT INTO {table} SELECT {self._all(table)}, CAST({time} AS DATE) FROM added")
+        self._connection.execute(
+            f"INSERT INTO memory.main.{table} SELECT {self._all(table)}, CAST({time} AS DATE) FROM added"
+        )
         self._connection.unregister("added")
 
     def show(self, table: str, stored: Any) -> None:
@@ -161,6 +155,12 @@ class Database:
         self._connection.execute(f"DROP TABLE {table}")
         self._connection.register(f"stored_{table}", stored)
         self._connection.execute(f"CREATE VIEW {table} AS SELECT {self._all(table)} FROM stored_{table}")
+
+    def run(self, sql: str) -> None:
+        """Run a statement that returns no rows."""
+        self._left = self._seconds
+        with self._asking():
+            self._connection.execute(sql)
 
     def check_condition(self, table: str, condition: str) -> None:
         """Raise `InputError` with DuckDB's words where a condition on the rows of a table is none."""

@@ -8,13 +8,13 @@ from typing import Any
 import pyarrow as pa
 
 from ...capture import Capture
-from ...errors import InputError
 from ...exchanges.filters.filter_set import Filters
 from ...views.tables.arrow import DUCKDB_TABLES, batch
 from ...views.tables.cells import LAYOUTS, WIDTHS, Cells
 from ...views.tables.decoding import Decoding
 from ...views.tables.message_columns import WantedRows
-from ..spark.commit import Output
+from ..spark.archive.store import resolve
+from ..spark.delta import StoredTables
 from .database import Database
 
 ROWS = 1 << 14
@@ -46,9 +46,12 @@ class Decoded(Decoding):
         """Take rows, as `tables.rows.Rows` gives them."""
         if table == "problems" and cells[SEVERITY] == "error":
             self.undecoded = True
-        waiting = self._waiting.get(table)
-        if waiting is None:
-            return
+        if table in self.tables:
+            self.store(table, cells, size)
+
+    def store(self, table: str, cells: Cells, size: int = 0) -> None:
+        """Keep rows of a table that is wanted, with so many bytes of large values."""
+        waiting = self._waiting[table]
         waiting += cells
         self._size += size
         if len(waiting) >= ROWS * WIDTHS[table] or self._size >= SIZE:
@@ -63,19 +66,16 @@ class Decoded(Decoding):
             self._size = 0
 
 
-def show(database: Database, folder: str, tables: Set[str]) -> None:
-    """Put some of the tables in a folder into a database. Raise `InputError` where the folder holds no tables."""
+def show(database: Database, stored: StoredTables, tables: Set[str]) -> None:
+    """Put some of the tables in a folder into a database."""
     from pyarrow import dataset
 
-    output = Output(folder)
-    runs = output.runs()
-    if not runs:
-        raise InputError(f"{output.out}: no complete tables; create them with kdbg pipeline")
+    system, root, _ = resolve(stored.out)
     days = dataset.partitioning(pa.schema([("date", pa.date32())]), flavor="hive")
     for table in tables:
-        files = output.files_of(table, runs)
-        if files:
+        if files := stored.files[table]:
             schema = DUCKDB_TABLES[table].append(pa.field("date", pa.date32()))
             database.show(table, dataset.dataset(
-                files, schema, "parquet", output.system, days, partition_base_dir=f"{output.root}/{table}"
+                [f"{root}/{file.name}" for file in files], schema, "parquet", system, days,
+                partition_base_dir=f"{root}/{table}",
             ))  # fmt: skip

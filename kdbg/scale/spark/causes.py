@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import orjson
+import pyarrow.parquet as pq
 
 from ...analysis.diagnosis import Case
 from ...analysis.diagnosis.text import stored_case
@@ -13,7 +15,7 @@ from ...errors import InputError
 from ...protocol.findings.amounts import count
 from ...views.tables.columns import CAUSES
 from .archive.store import refusals
-from .commit import Output
+from .delta import DeltaFolder
 
 PIPELINE = "create them with kdbg pipeline CAPTURES… --diagnose"
 
@@ -24,30 +26,33 @@ def judgements(folder: str) -> Iterator[tuple[str, bool, list[Case]]]:
     Beside its name is whether it was rolled into several files: the numbers of exchanges and packets count through all
     of them. Raise `InputError` where the folder holds no tables, or any of its runs did not judge its captures.
     """
-    output = Output(folder)
-    runs = output.state().get("runs", ())
-    if not runs:
-        raise InputError(f"{folder}: no tables; {PIPELINE}")
-    lacking = sum(CAUSES not in run for run in runs)
+    tables = DeltaFolder(folder)
+    files = tables.files([CAUSES]).files[CAUSES]
+    runs = [(row["run"], json.loads(row["entry"])) for row in tables.runs(["run", "entry"])]
+    lacking = sum(CAUSES not in entry for _, entry in runs)
     if lacking:
         which = "the tables were" if len(runs) == 1 else f"{lacking:,} of {count(len(runs), 'run')} were"
         raise InputError(f"{folder}: no causes, as {which} made without --diagnose; {PIPELINE}")
-    for run in runs:
-        found: dict[str, list[Mapping[str, Any]]] = {name: [] for name in run[CAUSES]}
-        for path in sorted(output.files_of(CAUSES, {run["run"]})):
-            with refusals(path), output.system.open_input_stream(path) as file:
-                lines = file.read().splitlines()
-            for line in lines:
-                try:
-                    one = orjson.loads(line)
-                except orjson.JSONDecodeError:
-                    one = None
-                if not isinstance(one, dict):
-                    raise InputError(f"{path}: a line is not a cause")
-                found.setdefault(str(one.get("file")), []).append(one)
+    by_run: dict[str, list[dict[str, Any]]] = {}
+    for file in files:
+        with refusals(folder):
+            path = f"{tables.root}/{file.name}"
+            rows = pq.read_table(path, filesystem=tables.system, partitioning=None).to_pylist()
+        for row in rows:
+            by_run.setdefault(row["run"], []).append(row)
+    for run, entry in runs:
+        found: dict[str, list[Mapping[str, Any]]] = {name: [] for name in entry[CAUSES]}
+        for row in sorted(by_run.get(run, ()), key=lambda row: int(row["place"])):
+            try:
+                one = orjson.loads(row["object"])
+            except orjson.JSONDecodeError:
+                one = None
+            if not isinstance(one, dict):
+                raise InputError(f"{folder}: an object in the table {CAUSES} is not a cause")
+            found.setdefault(row["capture"], []).append(one)
         for name, objects in found.items():
             try:
                 cases = [stored_case(one) for one in objects]
             except ValueError as error:
                 raise InputError(f"{folder}: {error}") from None
-            yield name, bool(run[CAUSES].get(name)), cases
+            yield name, bool(entry[CAUSES].get(name)), cases

@@ -1,118 +1,109 @@
-"""All or nothing: a run's files wait in a hidden folder, and become part of the tables once all of them are there.
+"""A run's files become part of all tables at once: the commit to the table of runs decides, and all others follow it.
 
-    OUT/exchanges/date=2026-11-21/….parquet     the tables, one folder each
-    OUT/causes/….jsonl                          what diagnosis found, if it was asked
-    OUT/_kdbg.json                              which runs they are made of; written last
-    OUT/.kdbg-<run>/                            a run that is not finished
+Delta has no transaction over several tables. So a run is committed in two steps:
 
-Files are named after their run. A folder without `_kdbg.json` holds no tables, and a file of a run that is not named in
-it is none of theirs; what a killed run left behind is cleared away by the next one.
+1. One commit to the table `runs` adds a row that names the run, what it read, and its files in every table. It is made
+   against the version that was checked: where another run was faster, it is checked again against the new one.
+2. Each table gets the run's files, with the sequence number of the run as the version of an application transaction
+   (application `kdbg`): every run exactly once, and in the order of the rows.
+
+A run that is killed before the first commit has changed nothing. After it the run is complete: kdbg's readers take its
+files from `runs` where a table does not have them yet (delta.py), and the next run commits them to the tables first.
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import platform
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
+from functools import partial
+from random import random
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+import pyarrow as pa
 from pyarrow import fs
 
 from ... import __version__
-from ...errors import SparkError
-from ...views.tables.columns import CAUSES, STATE, TABLES
-from .archive.store import identity, refusals, resolve
+from ...errors import InputError, KdbgError, SparkError
+from ...views.tables.columns import RUNS, STATE
+from .archive.store import HIDDEN, refusals
+from .delta import (
+    APPEND,
+    APPLICATION,
+    REPLACE,
+    RUN_COLUMNS,
+    RUN_COMMITTED,
+    SCHEMAS,
+    DeltaFolder,
+    TableFile,
+    delta_refusals,
+)  # fmt: skip
+from .parquet import ParquetFile
 
-HIDDEN = ".kdbg-"
-FOLDERS = (*TABLES, CAUSES)
-"""The folders that a run's files are in."""
-RENAMING = ("local", "hdfs")
-"""File systems that rename a folder in one step; object stores have no folders, and copy its files one by one."""
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+TRIES = 100
+"""Commits that are tried while other writers are faster."""
+RESERVED, RESERVE = "reserved", 1 << 20
+"""Bytes that are kept free on a local disk until a run is decided, so that a full disk does not stop the commits after
+it; the log takes some bytes more for each file."""
+Row: TypeAlias = dict[str, Any]
+MakeRows: TypeAlias = Callable[[list[Row]], tuple[list[Row], bool]]
+"""Takes the rows of the table of runs; returns new ones, and whether they replace all. It may raise."""
 
 
-class Output:
-    """The folder of the tables, and in it the hidden `folder` of a run."""
-
-    system: Any
-    root: str
+class Output(DeltaFolder):
+    """The folder of the tables, as one run writes to it; `folder` has the run's temporary files."""
 
     def __init__(self, out: str) -> None:
-        self.out: str = identity(out.rstrip("/") or out)
-        self.system, self.root, _ = resolve(self.out)
+        super().__init__(out)
+        self._rename()
+
+    def _rename(self) -> None:
         self.started: datetime = datetime.now(UTC)
         self.run: str = f"{self.started:%Y%m%dT%H%M%S%f}-{platform.node()}-{os.getpid()}"
         self.folder: str = f"{self.out}/{HIDDEN}{self.run}"
         self._hidden = f"{self.root}/{HIDDEN}{self.run}"
+        self.is_decided: bool = False
 
-    def state(self) -> dict[str, Any]:
-        """Return the content of `_kdbg.json`; {} where there is none."""
-        with refusals(self.out):
-            if self.system.get_file_info(f"{self.root}/{STATE}").type != fs.FileType.File:
-                return {}
-            with self.system.open_input_stream(f"{self.root}/{STATE}") as file:
-                found: dict[str, Any] = json.loads(file.read())
-        return found
+    def entries(self) -> list[tuple[str, Row]]:
+        """Return the names of the runs that wrote the tables, and what each noted; none where there are no tables."""
+        table = self.open(RUNS)
+        rows = [] if table is None else self.run_rows(table, ["run", "entry"])
+        if not rows and self._exists(STATE):
+            raise InputError(f"{self.out}: tables of an earlier version; convert them with kdbg tables migrate")
+        return [(row["run"], json.loads(row["entry"])) for row in rows]
 
     def known(self) -> dict[str, int]:
         """Return the files that the tables hold, with their sizes at that time."""
-        return {name: size for run in self.state().get("runs", ()) for name, size in run["files"].items()}
-
-    def runs(self) -> set[str]:
-        """Return the names of the runs that wrote the tables; none where there are no tables."""
-        return {run["run"] for run in self.state().get("runs", ())}
-
-    def files_of(self, table: str, runs: set[str]) -> list[str]:
-        """Return the paths of a table's files that these runs have written."""
-        files = self._files(f"{self.root}/{table}")
-        return [path for path in files if path.rpartition("/")[2].rpartition("-")[0] in runs]
-
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Keep other runs out of the folder meanwhile; raise `SparkError` where another is at work in it.
-
-        The system lets go of the lock when the process ends, however that is. Object stores have none: there a run that
-        comes late is refused when it commits files that the tables hold by then.
-        """
-        if self.system.type_name != "local":
-            yield
-            return
-        with refusals(self.out):
-            self.system.create_dir(self.root)
-        lock = os.open(self.root, os.O_RDONLY)
-        busy = SparkError(f"another run writes to {self.out}", "wait for it to end, or use another --out")
-        try:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise busy from None
-            except OSError:  # not every file system can lock a folder
-                pass
-            yield
-        finally:
-            os.close(lock)
-            with suppress(OSError):  # it is not empty, as a rule
-                os.rmdir(self.root)  # noqa: PTH106 - a name of pyarrow's
+        return {name: size for _, entry in self.entries() for name, size in entry["files"].items()}
 
     def begin(self) -> None:
-        """Make the run's folder, and delete what killed runs have left; what they had put away is put back first."""
+        """Make the folder for temporary files, and delete those of runs that were killed."""
+        self.entries()
         with refusals(self.out):
             self.system.create_dir(self._hidden)
+        self.clear()
+
+    def clear(self) -> None:
+        """Delete the temporary files of runs that were killed on this machine."""
+        with refusals(self.out):
             for name in self._names(self.root):
-                if name.startswith(HIDDEN) and _dead(name.removeprefix(HIDDEN)):
-                    self._restore(f"{self.root}/{name}")
+                if name.startswith(HIDDEN) and _is_dead(name.removeprefix(HIDDEN)):
                     self.system.delete_dir(f"{self.root}/{name}")
-            finished = self.runs()
-            for path in self._tables(self.root) if finished else ():
-                run = path.rpartition("/")[2].rpartition("-")[0]
-                if run not in finished and _dead(run):
-                    self.system.delete_file(path)
 
     def abandon(self) -> None:
-        """Delete all that this run has written."""
+        """Delete the run's temporary files, and unless it is committed its files in the tables."""
+        tables = () if self.is_decided else (*SCHEMAS, RUNS)
+        for info in (info for table in tables for info in self.infos(table)):
+            if info.base_name.startswith(f"{self.run}-"):
+                self.system.delete_file(info.path)
         if self.system.get_file_info(self._hidden).type == fs.FileType.Directory:
             self.system.delete_dir(self._hidden)
 
@@ -121,103 +112,129 @@ class Output:
         if self.system.get_file_info(f"{self._hidden}/{name}").type == fs.FileType.Directory:
             self.system.delete_dir(f"{self._hidden}/{name}")
 
-    def commit(self, files: Iterable[str], run: dict[str, Any], *, append: bool) -> None:
-        """Move the files of finished tasks into the tables, in place of or beside those that are there."""
-        before = self.state().get("runs", []) if append else []
-        twice = {name for other in before for name in other["files"]} & run["files"].keys()
-        if twice:
+    def commit(self, files: Iterable[TableFile], entry: Row, *, append: bool) -> None:
+        """Commit the files of finished tasks to the tables, in place of or beside those that are there."""
+
+        def rows(before: list[Row]) -> tuple[list[Row], bool]:
+            known = {name for row in before for name in json.loads(row["entry"])["files"]} if append else set()
+            if twice := known & entry["files"].keys():
+                raise SparkError(
+                    f"another run added {min(twice)} to {self.out} at the same time",
+                    "the tables contain the result of that run",
+                )
+            return [self.row(APPEND if append else REPLACE, entry, files)], not append
+
+        self.commit_rows(rows)
+
+    def commit_rows(self, make: MakeRows) -> None:
+        """Commit rows to the table of runs, and then their files to the tables."""
+        self._decide(make)
+        self.drop(RESERVED)
+        try:
+            self.settle()
+        except KdbgError as error:
             raise SparkError(
-                f"another run added {min(twice)} to {self.out} at the same time",
-                "the tables contain the result of that run",
-            )
-        state = {
-            "kdbg": __version__,
-            "runs": [*before, {"run": self.run, "started": self.started.isoformat()} | run],
-            "tables": TABLES,
-        }
-        files = list(files)
-        with refusals(self.out):
-            with self.system.open_output_stream(f"{self._hidden}/{STATE}") as file:  # before anything is replaced
-                file.write(json.dumps(state, indent=1).encode())
-            try:
-                if append:
-                    self._add(files)
-                else:
-                    self._replace(set(files))
-                self.system.move(f"{self._hidden}/{STATE}", f"{self.root}/{STATE}")
-            except BaseException:
-                for name in files if append else ():
-                    if self.system.get_file_info(f"{self.root}/{name}").type == fs.FileType.File:
-                        self.system.delete_file(f"{self.root}/{name}")
-                if not append:
-                    self._restore(self._hidden)
-                raise
+                f"the run is committed, but not all tables have it: {error}", "the next run completes it"
+            ) from error
         self.abandon()
 
-    def _replace(self, files: set[str]) -> None:
-        """Replace the tables of earlier runs by the run's."""
-        for path in self._tables(self._hidden):
-            if path.removeprefix(f"{self._hidden}/") not in files:  # of an attempt that came to nothing
-                self.system.delete_file(path)
-        self.system.create_dir(f"{self._hidden}/old")
-        renames = self.system.type_name in RENAMING
-        there, new = self._names(self.root), self._names(self._hidden)
-        for name in (STATE, *FOLDERS):  # what is not told of any more is no part of the tables
-            if name not in there:
-                continue
-            if renames:
-                self.system.move(f"{self.root}/{name}", f"{self._hidden}/old/{name}")
-            elif name == STATE:
-                self.system.delete_file(f"{self.root}/{name}")
-            else:
-                self.system.delete_dir(f"{self.root}/{name}")
-        for table in FOLDERS:
-            if table in new and renames:
-                self.system.move(f"{self._hidden}/{table}", f"{self.root}/{table}")
-            elif table in new:
-                self._add(path.removeprefix(f"{self._hidden}/") for path in self._files(f"{self._hidden}/{table}"))
+    def row(self, operation: str, entry: Row, files: Iterable[TableFile] | None, run: str = "") -> Row:
+        """Return a row of the table of runs; its sequence number is added when it is committed."""
+        by_table: dict[str, list[TableFile]] = {}
+        for file in files or ():
+            by_table.setdefault(file[0].partition("/")[0], []).append(file)
+        return {
+            "run": run or self.run, "started": self.started, "operation": operation, "kdbg": __version__,
+            "entry": json.dumps(entry), "actions": None if files is None else json.dumps(by_table),
+        }  # fmt: skip
 
-    def _restore(self, hidden: str) -> None:
-        """Put back the tables that a run had put away into its folder, unless its own are complete.
+    def settle(self, runs: DeltaTable | None = None) -> None:
+        """Commit the files of all runs to the tables that do not have them yet."""
+        runs = runs or self.open(RUNS)
+        rows = [] if runs is None else self.run_rows(runs, ["run", *RUN_COMMITTED])
+        rows = [row for row in rows if row["actions"] is not None]
+        with ThreadPoolExecutor(len(SCHEMAS)) as pool:
+            for _ in pool.map(partial(self._settle, rows), SCHEMAS if rows else ()):
+                pass
 
-        The state goes first and comes back last: where it is put away and no other is there, the run was not complete.
-        """
-        old = self._names(f"{hidden}/old")
-        if STATE not in old or STATE in self._names(self.root):
-            return
-        for name in (*FOLDERS, STATE):
-            if name in old:
-                if name in self._names(self.root):
-                    self.system.delete_dir(f"{self.root}/{name}")
-                self.system.move(f"{hidden}/old/{name}", f"{self.root}/{name}")
+    def _settle(self, rows: Sequence[Row], name: str) -> None:
+        """Commit the files of runs to one table, unless it has them."""
+        from deltalake.exceptions import DeltaError
 
-    def _add(self, files: Iterable[str]) -> None:
-        """Move the run's files beside those that are there."""
-        for name in files:
-            self.system.create_dir(f"{self.root}/{name.rpartition('/')[0]}")
-            self.system.move(f"{self._hidden}/{name}", f"{self.root}/{name}")
+        for _ in self.tries():
+            table = self.opened(name)
+            done = table.transaction_version(APPLICATION) or 0
+            pending = [(row, json.loads(row["actions"]).get(name)) for row in rows if row["sequence"] > done]
+            if not pending:
+                return
+            row, files = next((one for one in pending if one[1] or one[0]["operation"] == REPLACE), pending[-1])
+            files = [TableFile(*file) for file in files or ()]
+            replace, said = row["operation"] == REPLACE, {"run": row["run"]}
+            with delta_refusals(self.out):
+                try:
+                    self.write(table, name, files, row["sequence"], replace=replace, metadata=said)
+                except DeltaError:  # where another writer was faster, there is a new version
+                    if self.opened(name).version() == table.version():
+                        raise
+
+    def _decide(self, make: MakeRows) -> None:
+        """Commit rows to the table of runs, after a check of what is there."""
+        from deltalake.exceptions import DeltaError
+
+        columns = [name for name in RUN_COLUMNS.names if name != "sequence"]
+        for _ in self.tries():
+            table = self.opened(RUNS)
+            self.settle(table)
+            rows, replace = make(self.run_rows(table, columns))
+            sequence = (table.transaction_version(APPLICATION) or 0) + 1
+            rows = [row | {"sequence": sequence} for row in rows]
+            with delta_refusals(self.out):
+                self._reserve(RESERVE + 4 * len(rows[-1]["actions"]))
+                file = ParquetFile(self.out, RUNS, self.run, RUN_COLUMNS)
+                file.write(pa.Table.from_pylist(rows, RUN_COLUMNS))
+                written = TableFile(*file.close())
+                self.is_decided = True  # until the opposite is certain
+                try:
+                    self.write(table, RUNS, [written], sequence, replace=replace, metadata={"run": self.run})
+                except (DeltaError, OSError):
+                    now = self.opened(RUNS)
+                    self.is_decided = rows[-1] in self.run_rows(now, RUN_COLUMNS.names)
+                    if not self.is_decided and now.version() == table.version():
+                        raise
+            if self.is_decided:
+                return
+
+    def tries(self) -> Iterator[None]:
+        """Yield as often as a commit is tried while other writers are faster, with pauses between."""
+        for attempt in range(TRIES):
+            yield
+            time.sleep(random() * min(attempt, 10) / 10)
+        raise SparkError(f"{self.out}: other writers were faster {TRIES} times", "run the same command again")
+
+    def _reserve(self, size: int) -> None:
+        """Take room for the commits on a local disk, until `drop` gives it back."""
+        if isinstance(self.system, fs.LocalFileSystem):
+            self.system.create_dir(f"{self._hidden}/{RESERVED}")
+            with self.system.open_output_stream(f"{self._hidden}/{RESERVED}/bytes") as file:
+                file.write(os.urandom(size))  # some file systems store zeros in no room
 
     def _names(self, folder: str) -> list[str]:
         return [info.base_name for info in self.system.get_file_info(fs.FileSelector(folder, allow_not_found=True))]
 
-    def _tables(self, folder: str) -> list[str]:
-        """Return the tables' files in a folder."""
-        return [path for table in FOLDERS for path in self._files(f"{folder}/{table}")]
-
-    def _files(self, folder: str) -> list[str]:
-        found = self.system.get_file_info(fs.FileSelector(folder, allow_not_found=True, recursive=True))
-        return [info.path for info in found if info.type == fs.FileType.File]
+    def infos(self, folder: str) -> list[Any]:
+        """Return the files in a folder of the tables, and in its folders, as pyarrow describes them."""
+        selector = fs.FileSelector(f"{self.root}/{folder}", allow_not_found=True, recursive=True)
+        return [info for info in self.system.get_file_info(selector) if info.type == fs.FileType.File]
 
 
-def _dead(run: str) -> bool:
+def _is_dead(run: str) -> bool:
     """Return whether the process that wrote a run has ended; False for one that ran on another machine."""
     host, _, process = run.partition("-")[2].rpartition("-")
     if host != platform.node() or not process.isdecimal():
         return False
-    try:
-        os.kill(int(process), 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        return False
+    with suppress(PermissionError):
+        try:
+            os.kill(int(process), 0)
+        except ProcessLookupError:
+            return True
     return False

@@ -1,7 +1,7 @@
 """Rows into Parquet: one writer per task, one file per table and day, closed before it grows past what readers like.
 
-Files go into the run's own folder under names that no other task or attempt has; `report` names those that are whole.
-Only what a finished task reported becomes part of the tables (see commit.py).
+Files go into the tables' folders under names that no other task or attempt has; `close` names those that are complete.
+Readers see a file once it is committed, and only what a finished task reported is committed (see commit.py).
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ import pyarrow.parquet as pq
 from ...views.tables.arrow import TABLES, batch
 from ...views.tables.cells import WIDTHS, Cells
 from ...views.tables.columns import TABLES as COLUMNS
-from .archive.store import resolve
-from .commit import HIDDEN
+from .archive.store import HIDDEN, resolve
 
 ROWS = 16_384
 """Rows of a table and day that are held before they are written, as one row group."""
@@ -69,17 +68,14 @@ class _Held:
 class Tables:
     """Takes rows, in cells, by the name of their table; `time`, in microseconds since the epoch, says the day."""
 
-    system: Any
-    folder: str
-
     def __init__(self, folder: str) -> None:
-        self.system, self.folder, _ = resolve(folder)
-        self.run: str = folder.rpartition(HIDDEN)[2]
+        out, _, self.run = folder.rpartition(f"/{HIDDEN}")
+        self.out: str = out
         self.counts: dict[str, int] = dict.fromkeys(TABLES, 0)
-        self.files: list[str] = []
+        self.files: list[tuple[str, int, int]] = []
         self._held: dict[tuple[str, str], _Held] = {}
         self._latest: dict[str, _Held] = {}
-        self._open: dict[tuple[str, str], pq.ParquetWriter] = {}
+        self._open: dict[tuple[str, str], ParquetFile] = {}
         self._size = 0
         self._days: dict[int, str] = {}
 
@@ -106,15 +102,10 @@ class Tables:
             if self._size > MOST_HELD:
                 self._write_all()
 
-    def empty(self, table: str) -> None:
-        """Write a file without rows, so that the table exists."""
-        self._writer(table, UNDATED)
-
     def close(self) -> dict[str, Any]:
-        """Write what is held; return the files and the number of rows of each table."""
+        """Write what is held; return (name, bytes, rows) of each file, and the number of rows of each table."""
         self._write_all()
-        for writer in self._open.values():
-            writer.close()
+        self.files += [writer.close() for writer in self._open.values()]
         self._open.clear()
         return {"files": self.files, "rows": self.counts}
 
@@ -134,20 +125,40 @@ class Tables:
         del self._held[held.table, held.day]
         self._latest.pop(held.table, None)
         self._pack(held)
-        self._writer(held.table, held.day).write_table(pa.Table.from_batches(held.batches))
+        self._writer(held.table, held.day).write(pa.Table.from_batches(held.batches))
 
-    def _writer(self, table: str, day: str) -> pq.ParquetWriter:
+    def _writer(self, table: str, day: str) -> ParquetFile:
         found = self._open.get((table, day))
         if found is not None:
             return found
         if len(self._open) >= MOST_OPEN:
-            self._open.pop(next(iter(self._open))).close()
-        name = f"{table}/date={day}/{self.run}-{uuid4().hex}.parquet"
-        path = f"{self.folder}/{name}"
-        self.system.create_dir(path.rpartition("/")[0])
-        self.files.append(name)
-        writer = self._open[table, day] = pq.ParquetWriter(
-            path, TABLES[table], filesystem=self.system, compression="zstd", use_dictionary=REPEATED[table],
+            self.files.append(self._open.pop(next(iter(self._open))).close())
+        writer = self._open[table, day] = ParquetFile(
+            self.out, f"{table}/date={day}", self.run, TABLES[table], use_dictionary=REPEATED[table],
             column_encoding=dict.fromkeys(COUNTING[table], "DELTA_BINARY_PACKED"),
         )  # fmt: skip
         return writer
+
+
+class ParquetFile:
+    """A file of a table in the folder `out`; its name begins with the run's."""
+
+    def __init__(self, out: str, folder: str, run: str, schema: pa.Schema, **options: Any) -> None:
+        system, root, _ = resolve(out)
+        self.name: str = f"{folder}/{run}-{uuid4().hex}.parquet"
+        self.rows = 0
+        system.create_dir(f"{root}/{folder}")
+        self._sink = system.open_output_stream(f"{root}/{self.name}")
+        self._writer = pq.ParquetWriter(self._sink, schema, compression="zstd", **options)
+
+    def write(self, rows: pa.Table) -> None:
+        """Append rows."""
+        self._writer.write_table(rows)
+        self.rows += rows.num_rows
+
+    def close(self) -> tuple[str, int, int]:
+        """Complete the file; return its name in the folder of the tables, its bytes and its rows."""
+        self._writer.close()
+        size = int(self._sink.tell())
+        self._sink.close()
+        return self.name, size, self.rows

@@ -3,9 +3,9 @@
     count ─ read ═ shuffle and sort ═ pair (─ decode) (─ judge) ─ commit
 
 Spark runs the tasks, again where one is lost, and moves the packets from those that read to those that pair; these make
-the rows as well, but for what others must decode. Tables and such exchanges are written by the tasks themselves into
-the run's hidden folder; a task's report names its files, and only reported files become part of anything, so that what
-an attempt wrote before it died is never read.
+the rows as well, but for what others must decode. Tasks write their files themselves: rows into the tables' folders,
+such exchanges into the run's hidden folder. A task's report names its files, and only reported files become part of
+anything, so that what an attempt wrote before it died is never read.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from ...errors import SparkError
 from ...exchanges.filters.filter_set import Filters
 from ...protocol.definitions import MessageDefinition
 from ...protocol.findings.amounts import count
-from ...views.tables.columns import CAUSES, TABLES
+from ...views.tables.columns import CAUSES
 from ...views.tables.message_columns import WantedRows
 from .archive.files import file_rows, missed, numbered, read_files, recut, uncounted
 from .archive.plan import SPLIT, CutPoint, Plan, nanoseconds
 from .commit import Output
+from .delta import TableFile
 from .parquet import Tables
 from .session import Tracker, failure
 from .stages import tasks
@@ -64,7 +65,7 @@ class PipelineOptions:
     """Whether each capture is judged as a whole, too, and the causes are kept."""
     definitions: tuple[MessageDefinition, ...] = ()
     said: dict[str, Any] = field(default_factory=dict)
-    """What `_kdbg.json` keeps of how the pipeline was called."""
+    """What the table of runs keeps of how the pipeline was called."""
 
 
 @dataclass
@@ -76,7 +77,7 @@ class PipelineOutcome:
     rows: Counter[str] = field(default_factory=Counter)
     problems: list[tuple[str, str]] = field(default_factory=list)
     """What is wrong with captures themselves: (file, what)."""
-    files: list[str] = field(default_factory=list)
+    files: list[TableFile] = field(default_factory=list)
     diagnosed: dict[str, bool] | None = None
     """The captures that were judged, None where that was not asked for: whether each has several files."""
     causes: Counter[str] = field(default_factory=Counter)
@@ -84,7 +85,7 @@ class PipelineOutcome:
 
     def take(self, report: dict[str, Any]) -> None:
         """Add a task's report."""
-        self.files += report["files"]
+        self.files += [TableFile(*file) for file in report["files"]]
         self.rows.update(report["rows"])
         self.counts.update(report.get("counts", {}))
         self.findings.update(report.get("problems", {}))
@@ -112,12 +113,11 @@ class Pipeline:
             making = self._making(wanted)
             paired = self._paired(wanted, partial(tasks.pair, making.folder, partial(Pairer, making)))
             outcome = self._made(wanted, making, paired, {})
-            self._empty(outcome)
             if self.options.diagnose:
                 self._judge(plan, outcome)
             self._go_on()
             skipped = [{"file": name, "problem": problem} for name, problem in plan.refused]
-            state = {
+            entry = {
                 "options": self.options.said,
                 "captures": plan.captures,
                 "files": {file.place: file.size for file in plan.files},
@@ -128,7 +128,7 @@ class Pipeline:
                 "rows": dict(outcome.rows),
                 **({CAUSES: outcome.diagnosed} if outcome.diagnosed is not None else {}),
             }
-            self.output.commit(outcome.files, state, append=self.options.append)
+            self.output.commit(outcome.files, entry, append=self.options.append)
         finally:
             self.output.abandon()
         return outcome
@@ -164,7 +164,7 @@ class Pipeline:
             for number, name in enumerate(plan.captures)
         }
         for report in self._reports("judge", len(plan.captures), judge):
-            outcome.files += report["files"]
+            outcome.files += [TableFile(*file) for file in report["files"]]
             outcome.causes.update(report["causes"])
 
     def _making(self, plan: Plan) -> Making:
@@ -226,14 +226,6 @@ class Pipeline:
             raise SparkError(f"read {count(counts['packets'], 'packet')}, but {carried_packets:,} arrived")
         counts["passed_over"] = counts["skipped_packets"]  # the old name
         counts["outside_connections"] = carried_packets - counts["connection_packets"]
-
-    def _empty(self, outcome: PipelineOutcome) -> None:
-        """Give each table without rows an empty file, so that it can be asked."""
-        tables = Tables(self.output.folder)
-        for table in TABLES:
-            if not outcome.rows[table] and (table != "records" or self.options.wanted.records):
-                tables.empty(table)
-        outcome.take(tables.close())
 
     def _partitions(self, plan: Plan) -> int:
         """Return the partitions of the shuffle."""

@@ -18,7 +18,7 @@ from functools import partial
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
 
-from ...errors import InputError, KdbgError, SparkError
+from ...errors import InputError, KdbgError
 from ...views.tables.columns import TABLES
 from ...views.tables.questions import Answer
 from . import session
@@ -77,53 +77,19 @@ BATCH = 1000
 
 
 def tables(spark: SparkSession, folder: str) -> dict[str, DataFrame]:
-    """Return the tables in a folder, empty where nothing was written. Raise `SparkError` where there are none."""
+    """Return the tables in a folder, empty where nothing was written. Raise `InputError` where there are none."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     from ...views.tables.arrow import TABLES as SCHEMAS  # which needs pyarrow
+    from .delta import DeltaFolder
 
-    output, runs = finished(folder)
-    frames = {}
-    for table in TABLES:
+    stored, frames = DeltaFolder(folder), {}
+    for table, files in stored.files(TABLES).files.items():
         schema = from_arrow_schema(SCHEMAS[table]).add("date", "date")
-        files = [output.out + path.removeprefix(output.root) for path in output.files_of(table, runs)]
-        reader = spark.read.schema(schema).option("basePath", f"{output.out}/{table}")
-        frames[table] = reader.parquet(*files) if files else spark.createDataFrame([], schema)
+        reader = spark.read.schema(schema).option("basePath", f"{stored.out}/{table}")
+        paths = [f"{stored.out}/{file.name}" for file in files]
+        frames[table] = reader.parquet(*paths) if paths else spark.createDataFrame([], schema)
     return frames
-
-
-def finished(folder: str) -> tuple[Any, set[str]]:
-    """Return the folder's `Output` and the runs that wrote its tables. Raise `SparkError` where there are none."""
-    from .commit import Output  # which needs pyarrow
-
-    output = Output(folder)
-    runs = output.runs()
-    if not runs:
-        problem = f"{output.out}: no tables"
-        raise SparkError(problem, "create them with kdbg pipeline, which writes _kdbg.json at the end")
-    return output, runs
-
-
-def asking(spark: SparkSession, folder: str) -> Callable[[str], Iterator[tuple[Any, ...]]]:
-    """Return a function that answers the SQL of reports (views/report/queries.py) about a folder's tables, row by row.
-
-    Points in time are microseconds since the epoch. It raises `SparkError` where Spark refuses.
-    """
-    for name, frame in tables(spark, folder).items():
-        frame.createOrReplaceTempView(f"stored_{name}")
-        columns = [
-            f"unix_micros({column}) AS {column}" if kind == "time" else column for column, kind in TABLES[name].items()
-        ]
-        if name == "connections":
-            columns.append("regexp_replace(client, ':[0-9]+$', '') AS host")
-        spark.sql(f"SELECT {', '.join(columns)} FROM stored_{name}").createOrReplaceTempView(name)
-    spark.sql("SELECT *, explode(errors) AS error FROM exchanges").createOrReplaceTempView("errors")
-
-    def ask(sql: str) -> Iterator[tuple[Any, ...]]:
-        with _refusals():
-            yield from spark.sql(sql).toLocalIterator()
-
-    return ask
 
 
 @contextmanager
@@ -135,10 +101,12 @@ def opened(
 
     SQL may name other files if `files`.
 
-    Raise `SparkError` without tables or Spark.
+    Raise `InputError` without tables, and `SparkError` without Spark.
     """
     session.check()
-    finished(folder)  # a session takes seconds to start: not for nothing
+    from .delta import DeltaFolder  # which needs pyarrow
+
+    DeltaFolder(folder).runs([])  # a session takes seconds to start: not for nothing
     closed = {} if files else SETTINGS
     spark = session.start(master, ADAPTIVE | dict(configuration or {}) | closed, verbose=verbose)
     from pyspark.logger import PySparkLogger

@@ -56,6 +56,7 @@ GROUPS = {
     },
     "Archives and reports": {
         "pipeline": "Decode large capture archives into tables with Spark.",
+        "tables": "Compact, vacuum, list and convert Delta tables.",
         "query": "Query captures or tables with SQL or built-in queries.",
         "report": "Create an HTML report from captures or pipeline tables.",
     },

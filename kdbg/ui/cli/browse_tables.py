@@ -5,15 +5,13 @@ The exchange that a row is about is read out of its capture, where that still st
 
 from __future__ import annotations
 
-import json
 import pickle
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
 from functools import cache, partial
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from ...capture import Capture
@@ -24,19 +22,23 @@ from ...exchanges.filters.filter_set import Filters
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.peers import endpoint as ends
 from ...exchanges.messages.serialization import Packed
+from ...extras import require
 from ...protocol.findings.amounts import count
-from ...scale.query.database import Database, check
+from ...scale.query.database import NEEDED, Database
 from ...views.reading import engine_of, open_any
 from ...views.render.answers import table
 from ...views.render.style import Look
 from ...views.render.values import escape
-from ...views.tables.columns import ABOUT, STATE, TABLES
+from ...views.tables.columns import ABOUT, TABLES
 from ..tui.contents import Beside, Columns, Original, TableRows
 from ..tui.feed import ExchangeFeed, Job, Progress, Tell
 from ..tui.index import HALF, LONGEST, NOTHING, WRONG, Batch, BatchBuilder, Start, Who
 from ..tui.spool import SpoolWalk, SpoolWriter
 from .browse_captures import show_screen
 from .packets import write_exchanges
+
+if TYPE_CHECKING:
+    from ...scale.spark.delta import StoredTables
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
@@ -60,13 +62,13 @@ FROM exchanges WHERE ({condition}
 """The statistics of what is shown."""
 
 
-def read_tables(folder: str, spool: int, tell: Tell) -> None:
-    """Read the table of exchanges of a folder to its end."""
+def read_tables(stored: StoredTables, spool: int, tell: Tell) -> None:
+    """Read the table of exchanges to its end."""
     from ...scale.query.sources import show
 
     rows, names = IndexRows(), list(TABLES["exchanges"])
     with closing(SpoolWriter(spool)) as writer, closing(Database()) as database:
-        show(database, folder, {"exchanges"})
+        show(database, stored, {"exchanges"})
         ((whole,),) = database.answer("SELECT count(*) FROM exchanges").rows
         waiting: list[tuple[Any, ...]] = []
         for row in database.answer(f"SELECT {listed(names)} FROM exchanges").rows:
@@ -147,12 +149,12 @@ class Condition:
             self._database = None
 
 
-def jobs(folder: str, *, hide: bool) -> dict[str, Job]:
+def jobs(stored: StoredTables, *, hide: bool) -> dict[str, Job]:
     """Return the questions that can be asked of tables; with `hide` what records hold is not told."""
 
     def more(spool: int, start: Start, row: Mapping[str, Any]) -> Iterator[Beside | Original]:
         with closing(Database(hide=hide)) as database:
-            beside = beside_of(database, folder, row)
+            beside = beside_of(database, stored, row)
             yield beside
             yield original(files_of(database, row), row, beside.rows.get("partitions", ()))
 
@@ -163,7 +165,7 @@ def jobs(folder: str, *, hide: bool) -> dict[str, Job]:
         missing: list[str] = []
         found: dict[tuple[str, int], list[Exchange]] = {}
         with closing(Database()) as database:
-            show(database, folder, {"files"})
+            show(database, stored, {"files"})
             for row in rows_of(spool, start, {number - 1 for one in wanted.values() for number in one}):
                 one = original(files_of(database, row), row)
                 exchange = one.exchange()
@@ -180,7 +182,7 @@ def jobs(folder: str, *, hide: bool) -> dict[str, Job]:
         from ...scale.query.sources import show
 
         with closing(Database(seconds=SECONDS)) as database:
-            show(database, folder, {"exchanges"})
+            show(database, stored, {"exchanges"})
             answer = database.answer(NUMBERS.format(condition=condition or "true"))
             yield table(answer.columns, [*answer.rows], look)
 
@@ -217,11 +219,11 @@ def rows_of(spool: int, start: Start, positions: set[int]) -> list[dict[str, Any
     return found
 
 
-def beside_of(database: Any, folder: str, row: Mapping[str, Any]) -> Beside:
+def beside_of(database: Any, stored: StoredTables, row: Mapping[str, Any]) -> Beside:
     """Return what other tables know of the exchange of a row."""
     from ...scale.query.sources import show
 
-    show(database, folder, {*BESIDE, "files"})
+    show(database, stored, {*BESIDE, "files"})
     rows: dict[str, list[dict[str, Any]]] = {}
     more: dict[str, int] = {}
     for name, time in BESIDE.items():
@@ -308,17 +310,12 @@ def _found(path: str, row: Mapping[str, Any]) -> Exchange | None:
 
 
 def browse(folder: str, look: Look, *, hide: bool, light: bool) -> None:
-    """Show the screen over a folder of tables until the user ends it; raise `InputError` where they are not whole."""
-    check()
-    try:
-        runs = [str(run["run"]) for run in json.loads((Path(folder) / STATE).read_bytes())["runs"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{folder}: {STATE} cannot be read; create the tables again with kdbg pipeline") from error
-    if not runs:
-        raise InputError(f"{folder}: no tables; create them with kdbg pipeline")
-    if not (Path(folder) / "exchanges").is_dir():
-        raise InputError(f"{folder}: no exchanges table; create it with kdbg pipeline")
-    feed = ExchangeFeed(partial(read_tables, folder), jobs(folder, hide=hide))  # before anything has DuckDB's threads
+    """Show the screen over a folder of tables until the user ends it; raise `InputError` where there are none."""
+    require("kdbg browse", "query", "deltalake", *NEEDED)
+    from ...scale.spark.delta import DeltaFolder
+
+    stored = DeltaFolder(folder).files(TABLES)
+    feed = ExchangeFeed(partial(read_tables, stored), jobs(stored, hide=hide))  # before anything has DuckDB's threads
     with closing(Condition()) as condition:
         show_screen(feed, lambda: screen(feed, folder, look, condition, light=light))
 

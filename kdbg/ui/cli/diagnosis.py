@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...extras import require
 from . import REFUSED
 from .filters import connection_filter_options, folder_of_tables, take_filters
 from .options import files_argument, input_options, look_options, text_or_json
@@ -63,6 +64,7 @@ def diagnose_command(files: tuple[str, ...], explain_rule: str | None, format: s
         for file, ledgers in output.read():
             output.write_cases(file.source.name, diagnose(ledgers), file.source.name, notes=notes, ledgers=ledgers)
         return output.runner.status
+    require("kdbg diagnose", "query", "deltalake", "pyarrow")
     from ...scale.spark.causes import judgements
 
     found = list(judgements(folder))

@@ -81,9 +81,9 @@ def holds_tables(source: str) -> bool:
 
     if "://" in source or not Path(source).is_dir():
         return "://" in source
-    from ...views.tables.columns import STATE
+    from ...views.tables.columns import RUNS, STATE
 
-    return (Path(source) / STATE).is_file()
+    return (Path(source) / RUNS / "_delta_log").is_dir() or (Path(source) / STATE).is_file()
 
 
 def read_captures(

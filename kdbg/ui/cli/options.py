@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -15,6 +14,7 @@ import click
 
 from ...budget import DEFAULT, LEAST, MEMORY, VARIABLE, size_of
 from ...errors import InputError
+from ...extras import require
 from ...views.render.views import VIEWS, View
 from . import DEFINITIONS, printable
 
@@ -219,10 +219,7 @@ input_options: Final = all_of(definitions_option, memory_option)
 
 def need_screen(command: str, hint: str = "omit --tui for pipes and files") -> None:
     """Raise `InputError` where no screen can be shown for a command."""
-    if find_spec("textual") is None:
-        from ...extras import install
-
-        raise InputError(f"{command} needs the package textual; {install('tui')}")
+    require(command, "tui", "textual")
     if not (sys.stdout.isatty() and sys.stdin is not None):
         raise InputError(f"{command} needs a terminal; {hint}")
 

@@ -75,7 +75,7 @@ def command(captures: tuple[str, ...], out: str, **options: Any) -> int:
     """Decode large capture archives into tables with Spark.
 
     CAPTURES are files, folders, globs and URLs (s3://, gs://, hdfs://). Files that tcpdump or dumpcap rotated are
-    decoded as one capture. The Parquet tables replace those in DIR atomically, or are added to them with --append.
+    decoded as one capture. The Delta Lake tables replace those in DIR atomically, or are added to them with --append.
     Spark runs on this machine, or on any cluster.
 
     \b
@@ -112,31 +112,29 @@ def run_once(captures: tuple[str, ...], out: str, filters: Filters, given: dict[
     from .inputs import passed_over
 
     output = Output(out)
-    with output.alone():
-        known = output.known() if given["append"] else {}
-        planned = plan(captures, given["split"], rolled=given["rolled"], known=known)
-        if planned.refused:
-            say(passed_over([f"{name}: {problem}" for name, problem in planned.refused]))
-        if not planned.files:
-            say("nothing to read" + (": the tables already contain these files" if known else ""))
-            return REFUSED if not known else 0
-        first = min((file.time for file in planned.files if file.time is not None), default=None)
-        options = options_of(given, filters.dated(first))
-        spark = session.start(
-            given["master"], dict(given["conf"]), py_files=given["py_files"], verbose=given["verbose"]
-        )
-        try:
-            pipeline = Pipeline(spark, output, options)
-            with ThreadPoolExecutor(1) as thread, progress(planned.size) as show:
-                running = thread.submit(pipeline.run, planned)
-                is_complete = wait_for(running, lambda: show(*pipeline.progress()), pipeline.cancel)
-            outcome = running.result() if is_complete or not running.exception() else None
-        finally:
-            session.stop(spark)
-        if outcome is None:
-            say("interrupted; the tables are unchanged")
-            return INTERRUPTED
-        return print_outcome(outcome, output.out)
+    there = output.known()  # which refuses tables of earlier versions
+    known = there if given["append"] else {}
+    planned = plan(captures, given["split"], rolled=given["rolled"], known=known)
+    if planned.refused:
+        say(passed_over([f"{name}: {problem}" for name, problem in planned.refused]))
+    if not planned.files:
+        say("nothing to read" + (": the tables already contain these files" if known else ""))
+        return REFUSED if not known else 0
+    first = min((file.time for file in planned.files if file.time is not None), default=None)
+    options = options_of(given, filters.dated(first))
+    spark = session.start(given["master"], dict(given["conf"]), py_files=given["py_files"], verbose=given["verbose"])
+    try:
+        pipeline = Pipeline(spark, output, options)
+        with ThreadPoolExecutor(1) as thread, progress(planned.size) as show:
+            running = thread.submit(pipeline.run, planned)
+            is_complete = wait_for(running, lambda: show(*pipeline.progress()), pipeline.cancel)
+        outcome = running.result() if is_complete or not running.exception() else None
+    finally:
+        session.stop(spark)
+    if outcome is None:
+        say("interrupted; the tables are unchanged")
+        return INTERRUPTED
+    return print_outcome(outcome, output.out)
 
 
 def options_of(given: dict[str, Any], filters: Filters) -> PipelineOptions:
@@ -236,27 +234,24 @@ def follow(captures: tuple[str, ...], out: str, filters: Filters, given: dict[st
         say(f"skipped {name}: --follow needs pcap files as written by tcpdump")
     options = options_of(given, filters.dated(time.time_ns()))
     output = Followed(out)
-    with output.alone():
-        output.recover()
-        spark = session.start(
-            given["master"], dict(given["conf"]), py_files=given["py_files"], verbose=given["verbose"]
-        )
-        try:
-            following = Following(spark, output, options, given["forget"])
-            how = {name: given[name] for name in ("rolled", "interval", "until_idle")}
-            with ThreadPoolExecutor(1) as thread, Console(stderr=True).status("starting") as status:
+    output.recover()
+    spark = session.start(given["master"], dict(given["conf"]), py_files=given["py_files"], verbose=given["verbose"])
+    try:
+        following = Following(spark, output, options, given["forget"])
+        how = {name: given[name] for name in ("rolled", "interval", "until_idle")}
+        with ThreadPoolExecutor(1) as thread, Console(stderr=True).status("starting") as status:
 
-                def show() -> None:
-                    done = following.outcome.counts
-                    packets, exchanges = count(done["packets"], "packet"), count(done["exchanges"], "exchange")
-                    status.update(f"following: {packets}, {exchanges}")
+            def show() -> None:
+                done = following.outcome.counts
+                packets, exchanges = count(done["packets"], "packet"), count(done["exchanges"], "exchange")
+                status.update(f"following: {packets}, {exchanges}")
 
-                running = thread.submit(following.follow, named, **how)
-                is_complete = wait_for(running, show, following.cancel)
-                running.result()
-            if not is_complete:
-                say("interrupted; run the same command again to resume")
-                return INTERRUPTED
-        finally:
-            session.stop(spark)
-        return print_outcome(following.outcome, output.out)
+            running = thread.submit(following.follow, named, **how)
+            is_complete = wait_for(running, show, following.cancel)
+            running.result()
+        if not is_complete:
+            say("interrupted; run the same command again to resume")
+            return INTERRUPTED
+    finally:
+        session.stop(spark)
+    return print_outcome(following.outcome, output.out)

@@ -98,8 +98,10 @@ def command(
         if folder is None:
             return of_captures(database, sources, asked, answers, filters)
         from ...scale.query.sources import show as show_tables
+        from ...scale.spark.delta import DeltaFolder
 
-        show_tables(database, folder, {table for sql in asked.values() for table in database.named(sql)})
+        named = {table for sql in asked.values() for table in database.named(sql)}
+        show_tables(database, DeltaFolder(folder).files(named), named)
         show(asked, database.answer, answers)
     return 0
 

@@ -10,7 +10,7 @@ import click
 
 from . import REFUSED, UNDECODED
 from .filters import filter_options, folder_of_tables, take_filters, unmatched_lines
-from .options import conf_option, input_options, jobs_option
+from .options import input_options, jobs_option
 
 if TYPE_CHECKING:
     from ...exchanges.filters.filter_set import Filters
@@ -24,32 +24,26 @@ if TYPE_CHECKING:
               help="Write the report to this file, such as report.html; - is stdout.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite FILE even if it is not a kdbg report.")
 @filter_options
-@click.option("--master", metavar="URL", help="Set the Spark master that reads the tables (default: this machine).")
-@conf_option
 @jobs_option
 @input_options
-def command(
-    sources: tuple[str, ...], output: str, force: bool, jobs: int, master: str | None,
-    conf: tuple[tuple[str, str], ...], **options: Any,
-) -> int:  # fmt: skip
+def command(sources: tuple[str, ...], output: str, force: bool, jobs: int, **options: Any) -> int:
     """Create an HTML report from captures or pipeline tables.
 
-    The report shows causes, traffic, latency, errors, lag and rebalances. kdbg decodes captures itself (files,
-    folders and globs, with the filters of decode); Spark reads a folder of tables that `kdbg pipeline` wrote. The
-    report is one file, needs no network, and contains no secrets.
+    The report shows causes, traffic, latency, errors, lag and rebalances. Its sources are captures (files, folders and
+    globs, with the filters of decode) or a folder of tables that `kdbg pipeline` wrote; its causes are those that
+    `kdbg pipeline --diagnose` found. The report is one file, needs no network, and contains no secrets.
 
     \b
     kdbg report captures/errors.pcap -o report.html
     kdbg report tables/ -o report.html
     """
-    from importlib.util import find_spec
     from pathlib import Path
 
     from ...errors import InputError
-    from ...extras import install
+    from ...extras import require
+    from ...scale.query.database import NEEDED
 
-    if find_spec("jinja2") is None:
-        raise InputError(f"kdbg report needs jinja2; {install('report')}")
+    require("kdbg report", "report", "jinja2", *NEEDED)
     if output != "-" and not force and Path(output).exists():
         from ...views.report.page import MARK
 
@@ -60,23 +54,42 @@ def command(
     folder = folder_of_tables(sources, filters)
     if folder is None:
         return of_captures(sources, output, filters, jobs)
-    from ...scale.spark.sql import opened
+    return of_tables(folder, output)
 
-    with opened(folder, master, dict(conf)) as spark:
-        from ...scale.spark.sql import asking
 
-        write_page(asking(spark, folder), [folder], output)
+def of_tables(folder: str, output: str) -> int:
+    """Make a page of a folder of tables, with the causes in it; return the exit status."""
+    from contextlib import closing
+
+    from ...errors import InputError
+    from ...scale.query.database import Database
+    from ...scale.query.report import of_tables
+    from ...scale.spark.causes import judgements
+    from ...views.report.causes import ReportedCauses
+
+    diagnosis: ReportedCauses | None = None
+    with closing(Database()) as database:
+        ask = of_tables(database, folder)
+        try:
+            judged = list(judgements(folder))
+        except InputError as error:
+            click.echo(f"kdbg: {error}", err=True)
+        else:
+            diagnosis = ReportedCauses()
+            for capture, in_pieces, cases in judged:
+                diagnosis.add(cases, "" if in_pieces else capture)
+        write_page(ask, [folder], output, diagnosis)
     return 0
 
 
 def of_captures(sources: Sequence[str], output: str, filters: Filters, jobs: int) -> int:
-    """Make a page of captures; those that cannot be read are named and passed over. Return the exit status."""
+    """Make a page of captures; those that cannot be read are named and skipped. Return the exit status."""
     from contextlib import closing
 
-    from ...views.report.collector import Collected
+    from ...scale.query.report import Reported
     from .inputs import read_captures
 
-    with closing(Collected(filters, jobs)) as collected:
+    with closing(Reported(filters, jobs)) as collected:
         read, is_complete = read_captures(sources, filters, collected.capture, lambda: collected.exchanges)
         if not read:
             return REFUSED

@@ -9,7 +9,6 @@ import os
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...budget import MEMORY
@@ -18,7 +17,7 @@ from ...capture.keylog import bound_line, key_line
 from ...capture.process_memory import ProcessMemory
 from ...capture.process_sockets import ProcessSockets
 from ...errors import InputError
-from ...extras import install
+from ...extras import require
 from ...protocol.findings.amounts import count
 
 if TYPE_CHECKING:
@@ -40,8 +39,7 @@ SMALL = 256 << 20
 
 def check(pids: Iterable[int]) -> list[str]:
     """Return the names of processes; raise `InputError` where their memory cannot be searched, and why."""
-    if missing := [name for name in ("numpy", "cryptography") if find_spec(name) is None]:
-        raise InputError(f"--pid: searching for TLS keys needs the package {missing[0]}; {install('tls')}")
+    require("--pid", "tls", "numpy", "cryptography")
     names = []
     for pid in pids:
         with ProcessMemory(pid) as memory:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib.util import find_spec
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar
 from uuid import UUID
@@ -15,7 +14,7 @@ from ...errors import CaptureError, InputError
 from ...exchanges.engine.driver import PAUSE, Drive, Pairing
 from ...exchanges.filters.filter_set import Filters, FilterTally, Unmatched
 from ...exchanges.messages.peers import Peers
-from ...extras import install
+from ...extras import require
 from ...protocol.findings import Finding
 from . import BrokerFile, chosen, engine_of, merged, open_any
 from .exchange import Exchange
@@ -130,8 +129,7 @@ class Reading(Iterator[Read], Generic[Read]):
             raise CaptureError(self.name, "not a capture, so it has no tables", "iterate over it instead")
         if table not in TABLES:
             raise InputError(f"unknown table {table!r}; use one of {', '.join(TABLES)}")
-        if find_spec("pyarrow") is None:
-            raise InputError(f"tables need the package pyarrow; {install('spark')}")
+        require("to_arrow", "spark", "pyarrow")
         import pyarrow as pa
 
         from ..tables.arrow import batch

@@ -87,8 +87,12 @@ class ReportedCauses:
     def take(self, ledgers: Ledgers, file: str) -> None:
         """Judge a capture."""
         cases = diagnose(ledgers)
-        self.files += 1
         self.lanes += lanes(ledgers, cases, file)
+        self.add(cases, file)
+
+    def add(self, cases: Sequence[Case], file: str) -> None:
+        """Add the cases of a capture, the weightiest first."""
+        self.files += 1
         weightiest = (Cause.of(case, file) for case in cases[:MOST_CAUSES])
         found = sorted([*self.causes, *weightiest], key=lambda cause: weight(cause.case))
         self.left += len(cases[MOST_CAUSES:]) + len(found[MOST_CAUSES:])

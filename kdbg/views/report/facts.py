@@ -48,12 +48,8 @@ class Bins(NamedTuple):
         return cls(start, width, (last - start) // width + 1)
 
     def of(self, column: str) -> str:
-        """Return the SQL for the number of the bin that a point in time lies in.
-
-        Spark's `/` gives a fraction, SQLite's does not: of whole multiples both are exact.
-        """
-        since = f"({column} - {self.start})"
-        return f"CAST(({since} - {since} % {self.width}) / {self.width} AS BIGINT)"
+        """Return the SQL for the number of the bin that a point in time lies in."""
+        return f"({column} - {self.start}) // {self.width}"
 
     @property
     def times(self) -> list[int]:
@@ -278,15 +274,16 @@ def _lag_sql(bin: str) -> str:
         WITH ends AS (
             SELECT {topic}, {bin} AS bin,
                    MAX(CASE api WHEN 'Fetch' THEN high_watermark
-                                WHEN 'Produce' THEN last_offset + 1 ELSE offset END) AS log_end
+                                WHEN 'Produce' THEN last_offset + 1 ELSE "offset" END) AS log_end
             FROM partitions
             WHERE request_time IS NOT NULL AND (api = 'Fetch' AND high_watermark >= 0
-                OR api = 'Produce' AND last_offset >= 0 OR api = 'ListOffsets' AND asked_timestamp = -1 AND offset >= 0)
+                OR api = 'Produce' AND last_offset >= 0
+                OR api = 'ListOffsets' AND asked_timestamp = -1 AND "offset" >= 0)
             GROUP BY 1, 2, 3),
         commits AS (
-            SELECT group_id, {topic}, {bin} AS bin, MAX_BY(offset, request_time) AS committed
+            SELECT group_id, {topic}, {bin} AS bin, MAX_BY("offset", ROW(request_time, "offset")) AS committed
             FROM partitions
-            WHERE request_time IS NOT NULL AND api IN ({", ".join(map(repr, COMMITS))}) AND offset >= 0
+            WHERE request_time IS NOT NULL AND api IN ({", ".join(map(repr, COMMITS))}) AND "offset" >= 0
                 AND COALESCE(error_code, 0) = 0 AND group_id IS NOT NULL
             GROUP BY 1, 2, 3, 4),
         followed AS (SELECT DISTINCT group_id, topic, partition FROM commits),
@@ -305,4 +302,5 @@ def _lag_sql(bin: str) -> str:
             SELECT bin, group_id, topic, partition, end_so_far,
                    MAX(committed) OVER (PARTITION BY group_id, topic, partition, commits_so_far) AS committed_last
             FROM known)
-        SELECT * FROM carried WHERE end_so_far IS NOT NULL AND committed_last IS NOT NULL ORDER BY bin"""
+        SELECT * FROM carried WHERE end_so_far IS NOT NULL AND committed_last IS NOT NULL
+        ORDER BY bin, group_id, topic, partition"""

@@ -85,7 +85,7 @@ def named(ask: Ask, rebalances: Listing) -> list[Named]:
     for group, time, client_id, event, reason, error in ask(f"""
         SELECT group_id, time, client_id, event, reason, error FROM groups
         WHERE time IS NOT NULL AND (event = 'leave' OR error IN ({", ".join(map(repr, FENCED))}))
-        ORDER BY time, group_id, client_id LIMIT {MOST_EVENTS}"""):
+        ORDER BY time, group_id, client_id, event, reason, error LIMIT {MOST_EVENTS}"""):
         said = f"left{f': {reason}' if reason else ''}" if event == "leave" else f"was rejected: {error}"
         gone[group].append((time, f"{label(client_id)} {said}"))
     found, before = [], dict[Any, int]()

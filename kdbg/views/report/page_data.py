@@ -7,7 +7,6 @@ too much of it, fewer clients, brokers and topics go by name, and at last none.
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -38,6 +37,7 @@ class Origins:
             self.options[name] = [*ordered[:most], OTHERS] if many else ordered
         self._places = {name: {each: i for i, each in enumerate(found)} for name, found in self.options.items()}
         self._numbers: dict[tuple[Any, ...], int] = {}
+        self._known: dict[tuple[Any, ...], int] = {}
         self.found: list[tuple[int, int, int, tuple[int, ...]]] = []
 
     def number(self, who: Sequence[Any]) -> int:
@@ -55,19 +55,23 @@ class Origins:
     def parts(self, ask: Ask, source: str, values: Sequence[str], where: str = "") -> Iterator[tuple[int, Any]]:
         """Yield (origin, values that SQL has of it); all `values` but sums, minima and maxima tell parts apart."""
         by = ", ".join((WHO, *(value for value in values if not value.startswith(AGGREGATES))))
-        sql = f"SELECT {', '.join((WHO, *values))} FROM {source} {where} GROUP BY {by}"
-        for row in ask(sql):
-            yield self.number(row[:4]), tuple(row[4:])
+        sql = f"SELECT {', '.join((WHO, *values))} FROM {source} {where} GROUP BY {by} ORDER BY {by}"
+        for client, api, broker, topics, *found in ask(sql):
+            who = client, api, broker, tuple(topics) if isinstance(topics, list) else topics
+            number = self._known.get(who)
+            if number is None:
+                number = self._known[who] = self.number(who)
+            yield number, tuple(found)
 
 
 AGGREGATES = ("SUM(", "MIN(", "MAX(")
 
 
 def _named(who: Sequence[Any]) -> tuple[list[str], list[str], list[str], list[str]]:
-    """Return client, API, broker and topics, of which one follows TOPIC; SQLite has lists as JSON."""
+    """Return client, API, broker and topics, of which one alone follows TOPIC."""
     client, api, broker, topics = who
     if isinstance(topics, str):
-        topics = [topics.removeprefix(TOPIC)] if topics.startswith(TOPIC) else json.loads(topics)
+        topics = [topics.removeprefix(TOPIC)]
     return [label(client)], [label(api)], [label(broker)], list(map(str, topics or ()))
 
 

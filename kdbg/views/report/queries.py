@@ -1,6 +1,6 @@
 """The SQL that facts are asked for in, and what the page's filters ask of the facts behind each list.
 
-SQLite and Spark both understand it. `exchanges`, `partitions`, `connections`, `groups`, `problems` and `files` are
+DuckDB runs it (scale/query/report.py). `exchanges`, `partitions`, `connections`, `groups`, `problems` and `files` are
 those of tables/columns.py, with points in time as microseconds since the epoch; `connections` also has `host`, the
 client without its port, and `errors` has a row for each error that an exchange tells of. Tables of a pipeline number
 neither connections nor exchanges: `connection` and `number` are null there.
@@ -111,7 +111,7 @@ class TableQuery:
         """Return the SQL for keys and amounts of all traffic together, called by their titles, and a weight."""
         whole = {title: f"COUNT(DISTINCT {sql})" if fold == DISTINCT else _aggregate(fold, sql)
                  for title, (fold, sql) in self.amounts.items()}  # fmt: skip
-        columns = [f"{sql} AS `{title}`" for title, sql in (self.keys | whole).items()]
+        columns = [f'{sql} AS "{title}"' for title, sql in (self.keys | whole).items()]
         by = ", ".join(str(place + 1) for place in range(len(self.keys)))
         return f"SELECT {', '.join(columns)}, {weight} AS weight FROM {self.plain or self.source} GROUP BY {by}"
 
@@ -146,8 +146,8 @@ class ListQuery:
     @property
     def by(self) -> str:
         """The order of its rows, in SQL; what has no name is the first of those that are alike."""
-        order = self.order or f"`{next(iter(self.asked[0].amounts))}` DESC"
-        return ", ".join([order, *(unknown_first(f"`{key}`") for key in self.asked[0].keys)])
+        order = self.order or f'"{next(iter(self.asked[0].amounts))}" DESC'
+        return ", ".join([order, *(unknown_first(f'"{key}"') for key in self.asked[0].keys)])
 
 
 def unknown_first(name: str) -> str:
@@ -228,7 +228,7 @@ ERRORS_OVER = ChartQuery("sum", those(ERRORS, "request_time IS NOT NULL"), "erro
 ANSWERS_OVER, POLLS_OVER = (
     ChartQuery("percentiles", those("exchanges", which), "latency_us") for which in (ANSWERS, POLLS)
 )
-WORST_FIRST = "CASE severity WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, `times` DESC"
+WORST_FIRST = """CASE severity WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, "times" DESC"""
 """SQL: an order by severity."""
 _EXCHANGE = f"{CONNECTION}, request_packet, response_packet, correlation_id, request_time"
 _ERRONEOUS = f"(SELECT DISTINCT {_EXCHANGE}, client_id, api, broker, topics FROM {ERRORS}) AS with_errors"

@@ -6,10 +6,10 @@ the order of the columns.
 
 from __future__ import annotations
 
+CAUSES, RUNS = "causes", "runs"
+"""The tables beside these: what diagnosis found, and the runs of the pipeline that wrote the tables."""
 STATE = "_kdbg.json"
-"""The file in a folder of tables that says what they are made of."""
-CAUSES = "causes"
-"""The folder beside the tables with what diagnosis found, as JSON Lines."""
+"""The file that stood for the table of runs up to kdbg 0.1: see scale/spark/maintenance.py."""
 _WHO = {
     "capture": ("text", "the file, or the common name of the files of one rotated capture"),
     "connection_id": ("long", "number of the first packet of the connection in the capture"),

@@ -21,6 +21,8 @@ from ....errors import CaptureRefused
 
 URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
 READ_AHEAD = 1 << 20
+HIDDEN = ".kdbg-"
+"""What the name of a run's folder for temporary files begins with."""
 
 
 class StoredFile(NamedTuple):

@@ -2,13 +2,11 @@
 
 Spark's Structured Streaming says what has come (tail.py), and remembers that in its checkpoint. A batch's packets go
 through the pipeline's stages, after those that waited (unfinished.py), and its tables are committed together with what
-waits now. A batch that Spark repeats, because it was killed before it knew, is passed over if it was committed;
-otherwise what was left of it is taken back, and it is made anew of the same packets.
+waits now. A batch that Spark repeats, because it was killed before it knew, is skipped if it was committed;
+otherwise it is made anew of the same packets.
 
-    OUT/.kdbg-follow/                 a batch that is not finished
     OUT/.kdbg-following/checkpoint    Spark's: how far the files were read
     OUT/.kdbg-following/waiting-…     packets of connections that were not over after a batch
-    OUT/.kdbg-following/pending.json  files of a batch on their way into the tables
 """
 
 from __future__ import annotations
@@ -21,13 +19,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from pyarrow import fs
-
-from .... import __version__
 from ....errors import SparkError
-from ....views.tables.columns import STATE, TABLES
-from ..archive.store import refusals
-from ..commit import HIDDEN, Output
+from ..archive.store import HIDDEN, refusals
+from ..commit import Output, Row
+from ..delta import FOLLOW, TableFile
 from ..pipeline import RUN, Pipeline, PipelineOptions, PipelineOutcome
 from ..session import failure
 from ..stages import tasks
@@ -39,7 +34,6 @@ if TYPE_CHECKING:
 
 RUN_NAME = "follow"
 OWN = f"{HIDDEN}following"
-PENDING = "pending.json"
 PER_BATCH = 256 << 20
 """Bytes of captures that a batch takes, about."""
 MOST_WAITING = 1 << 30
@@ -52,7 +46,7 @@ ALL = (1 << 63) - 1
 
 @dataclass
 class State:
-    """What `_kdbg.json` keeps of a run that follows: the `batch` that was committed last, and what waits after it.
+    """What the table of runs keeps of a run that follows: the `batch` that was committed last, and what waits after it.
 
     `waiting` are files, `newest` is the latest time in each capture and `least` that before which connections are over
     in any case, in nanoseconds; `topics` are the names of topic ids.
@@ -70,63 +64,43 @@ class Followed(Output):
 
     def __init__(self, out: str) -> None:
         super().__init__(out)
-        self.run = RUN_NAME
-        self.folder, self._hidden = f"{self.out}/{HIDDEN}{self.run}", f"{self.root}/{HIDDEN}{self.run}"
         self.own: str = f"{self.out}/{OWN}"
         self._own = f"{self.root}/{OWN}"
 
-    def entry(self) -> dict[str, Any]:
-        """Return the run's entry in `_kdbg.json`; {} where there is none."""
-        return next((run for run in self.state().get("runs", ()) if run["run"] == self.run), {})
-
     def begin(self) -> None:
-        """Make the batch's folder; `recover` has deleted what others left."""
-        with refusals(self.out):
-            self.system.create_dir(self._hidden)
+        """Make the batch's folder for temporary files."""
+        self._rename()
+        super().begin()
 
     def recover(self) -> dict[str, Any]:
-        """Undo a batch that was killed while it was committed; return the run's entry."""
-        entry = self.entry()
-        if not entry and self.state():
+        """Return what the run noted with its last batch; {} where there is none."""
+        entries = self.entries()
+        entry = dict(entries).get(RUN_NAME, {})
+        if not entry and entries:
             raise SparkError(f"{self.out} contains tables of other runs", "use a new folder with --follow")
-        commits = [path.rpartition("/")[2] for path in self._files(f"{self._own}/checkpoint/commits")]
+        commits = [info.base_name for info in self.infos(f"{OWN}/checkpoint/commits")]
         if not entry and any(name.isdecimal() for name in commits):  # the folder is there before the first of them
             raise SparkError(f"{self.own} belongs to tables that no longer exist", "remove it to start again")
         with refusals(self.out):
             self.system.create_dir(self._own)
-            self.abandon()
-            if self._there(f"{self._own}/{PENDING}"):
-                with self.system.open_input_stream(f"{self._own}/{PENDING}") as file:
-                    pending = json.loads(file.read())
-                for name in pending["files"] if pending["commit"] != entry.get("commit") else ():
-                    if self._there(f"{self.root}/{name}"):
-                        self.system.delete_file(f"{self.root}/{name}")
-                self.system.delete_file(f"{self._own}/{PENDING}")
         return entry
 
-    def grow(self, files: list[str], entry: dict[str, Any]) -> None:
-        """Put a batch's files beside those that there are; once `_kdbg.json` says so, they are part of the tables."""
-        others = [run for run in self.state().get("runs", ()) if run["run"] != self.run]
-        state = {"kdbg": __version__, "runs": [*others, entry], "tables": TABLES}
+    def grow(self, files: list[TableFile], entry: dict[str, Any]) -> None:
+        """Commit a batch, and what waits after it: its row takes the place of that of the batch before."""
+
+        def rows(before: list[Row]) -> tuple[list[Row], bool]:
+            last = next((json.loads(row["entry"])["commit"] for row in before if row["run"] == RUN_NAME), 0)
+            if last != entry["commit"] - 1:
+                raise SparkError(f"another run follows into {self.out}", "stop it, or use another --out")
+            others = [row | {"actions": None} for row in before if row["run"] != RUN_NAME]  # all tables have them
+            return [*others, self.row(FOLLOW, entry, files, RUN_NAME)], True
+
+        self.commit_rows(rows)
         with refusals(self.out):
-            self._write(f"{self._own}/{PENDING}", {"commit": entry["commit"], "files": files})
-            self._add(files)
-            self._write(f"{self.root}/{STATE}", state)
-            self.system.delete_file(f"{self._own}/{PENDING}")
             waiting = {name.rpartition("/")[0].rpartition("/")[2] for name in entry["follow"]["waiting"]}
             for name in self._names(self._own):
                 if name.startswith("waiting-") and name not in waiting:
                     self.system.delete_dir(f"{self._own}/{name}")
-        self.abandon()
-
-    def _write(self, path: str, said: dict[str, Any]) -> None:
-        """Write a file whole or not at all."""
-        with self.system.open_output_stream(f"{self._own}/writing") as file:
-            file.write(json.dumps(said, indent=1).encode())
-        self.system.move(f"{self._own}/writing", path)
-
-    def _there(self, path: str) -> bool:
-        return bool(self.system.get_file_info(path).type != fs.FileType.NotFound)
 
 
 class Following(Pipeline):
@@ -200,8 +174,6 @@ class Following(Pipeline):
         paired = self._paired(plan, pair, more if before.waiting else None)
         topics = {UUID(topic): name for topic, name in before.topics.items()}
         made = self._made(plan, making, paired, topics)
-        if not self.entry:
-            self._empty(made)
         newest = dict(before.newest)
         for report in paired:
             for name, latest in report["newest"].items():
@@ -221,7 +193,6 @@ class Following(Pipeline):
         outcome.rows.update(made.rows)
         outcome.problems += made.problems
         self.entry = {
-            "run": self.output.run,
             "started": self.entry.get("started", self.output.started.isoformat()),
             "commit": self.entry.get("commit", 0) + 1,
             "options": self.options.said,

@@ -31,9 +31,9 @@ from ....views.tables.columns import CAUSES
 from ....views.tables.rows import Rows
 from ..archive.files import counted
 from ..archive.plan import Plan
-from ..archive.store import OutputFile, resolve
-from ..commit import HIDDEN
-from ..parquet import Tables
+from ..archive.store import HIDDEN, OutputFile, resolve
+from ..delta import SCHEMAS
+from ..parquet import ParquetFile, Tables
 from .pairing import Making, Pairer, exchanges
 from .reading import LARGE, ROOM, Heard, PacketRun, SplitReading
 
@@ -185,16 +185,17 @@ def decode(making: Making, shares: list[list[str]], topics: dict[UUID, str], num
 
 
 def judge(plan: Plan, folder: str, key_logs: Sequence[str], number: int) -> dict[str, Any]:
-    """Judge a capture from its first packet to its last; write its causes, an object a line that names the capture.
-
-    `key_logs` are files with secrets of TLS.
-    """
-    cases, files = causes_of(plan, number, key_logs), list[str]()
+    """Judge a capture from its first packet to its last, and write its causes; `key_logs` are secrets of TLS."""
+    cases, files = causes_of(plan, number, key_logs), list[tuple[str, int, int]]()
     if cases:
-        system, root, _ = resolve(folder)
-        files = [f"{CAUSES}/{folder.rpartition(HIDDEN)[2]}-{uuid4().hex}.jsonl"]
-        system.create_dir(f"{root}/{CAUSES}")
-        with system.open_output_stream(f"{root}/{files[0]}") as file:
-            for case in cases:
-                file.write(orjson.dumps(kept(case) | {"file": plan.captures[number]}) + b"\n")
+        out, _, run = folder.rpartition(f"/{HIDDEN}")
+        capture = plan.captures[number]
+        rows = [
+            {"run": run, "capture": capture, "place": place, "severity": case.severity.value, "cause": one["cause"],
+             "object": orjson.dumps(one | {"file": capture}).decode()}
+            for place, (case, one) in enumerate(zip(cases, map(kept, cases), strict=True))
+        ]  # fmt: skip
+        file = ParquetFile(out, CAUSES, run, SCHEMAS[CAUSES])
+        file.write(pa.Table.from_pylist(rows, SCHEMAS[CAUSES]))
+        files = [file.close()]
     return {"files": files, "causes": Counter(case.severity.value for case in cases)}

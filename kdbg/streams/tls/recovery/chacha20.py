@@ -21,6 +21,7 @@ from ..record import SealedRecord
 Numbers: TypeAlias = NDArray[np.uint64]
 Words: TypeAlias = NDArray[np.uint32]
 Flags: TypeAlias = NDArray[np.bool_]
+Offsets: TypeAlias = NDArray[np.int64]
 Side = TypeVar("Side")
 CONSTANT, BLOCK = b"expand 32-byte k", 64
 """The front of ChaCha20's state (RFC 8439, 2.3), and bytes of a block."""
@@ -39,6 +40,7 @@ LOWEST, HIGHEST_ADDRESS = 1 << 16, 1 << 48
 """Words and addresses that are less are numbers, of which keys and nonces have few; no address of a program is more."""
 AT_ONCE = 1 << 16
 """Nonces that are tried at once."""
+NOWHERE: Offsets = np.array([], np.int64)
 PRIME = (1 << 130) - 5
 CLAMP = 0x0FFFFFFC0FFFFFFC0FFFFFFC0FFFFFFF
 HIGHEST = 1 << 40
@@ -162,15 +164,20 @@ def _numbers(
     key: bytes, fixed: bytes, ends: Numbers, stream: Words, records: Sequence[SealedRecord]
 ) -> Iterator[NumberedRecord]:
     for at, record in enumerate(records):
-        if len(record.body) < TAG + 4:
-            continue
-        plain = stream ^ np.uint32(int.from_bytes(record.body[:4], "little"))
-        for end in ends[plain & 0xFFFF == 0].tolist():
+        for end in ends[begin_message(stream, record)].tolist():
             nonce = fixed + end.to_bytes(8, "big")
             number = number_of(key, nonce, record)
             if number is not None and number >= at:
                 vector = (int.from_bytes(nonce, "big") ^ number).to_bytes(NONCE, "big")
                 yield NumberedRecord(number - at, vector)
+
+
+def begin_message(stream: Words, record: SealedRecord) -> Offsets:
+    """Return where a key stream shows a record that begins a message: the first two bytes of its size, or of its API
+    key, are zero. Given are the first 4 bytes of the stream for each number."""
+    if len(record.body) < TAG + 4:
+        return NOWHERE
+    return np.flatnonzero(stream.view("<u2")[::2] == int.from_bytes(record.body[:2], "little"))
 
 
 def number_of(key: bytes, nonce: bytes, record: SealedRecord) -> int | None:

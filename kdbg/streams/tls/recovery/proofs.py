@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from hashlib import new as new_hash
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from ..hello import CHACHA20_12, KEY_UPDATE, NEW_SESSION_TICKET, TLS_1_2, Suite, gcm_suite, suite, suite_named
 from ..openers import Plain, Sealed13, expand_label, openers_12
@@ -17,7 +17,7 @@ from ..record import HANDSHAKE as HANDSHAKE_RECORD
 from ..record import BoundKey, SealedRecord
 from ..session import HANDSHAKE, TRAFFIC, TlsSample
 from .chacha20 import State, numbered
-from .record_number import nonce_12, number_13
+from .record_number import nonce_12, number_13, numbered_13
 
 ROUNDS = (1 << 12, 1 << 16, 1 << 20, 1 << 24)
 """Numbers up to which records are looked for: first all connections nearby, then those that are left further on."""
@@ -31,6 +31,8 @@ MOST_NONCES = 1 << 24
 AES, CHACHA20 = ("TLS_AES_256_GCM_SHA384", "TLS_AES_128_GCM_SHA256"), ("TLS_CHACHA20_POLY1305_SHA256",)
 """Suites of TLS 1.3 that are looked for where the capture does not have the handshake."""
 HASH_SIZES = {"sha256": 32, "sha384": 48}
+Sides: TypeAlias = Mapping[tuple[int, int], Sequence[SealedRecord]]
+"""Records of the sides of connections, by the place of a sample and 0 or 1."""
 LATER = (bytes((NEW_SESSION_TICKET,)), bytes((KEY_UPDATE,)))
 """How messages begin that follow a handshake."""
 FEW, MOST_CHACHA20 = 1 << 13, 1 << 16
@@ -162,30 +164,55 @@ def _of_middle(samples: list[TlsSample], secrets: FoundSecrets, rounds: Sequence
 def _of_secrets(
     samples: Sequence[TlsSample], left: set[tuple[int, int]], secrets: FoundSecrets, rounds: Sequence[int]
 ) -> Iterator[Proved]:
-    """Yield the keys of sides of connections that follow from a traffic secret, or stand with a key schedule."""
+    """Yield the keys of sides of connections that follow from a traffic secret, or stand with a key schedule.
+
+    A secret is tried with all sides at once. Sides that this does not find, since no message begins in their records,
+    are tried one by one.
+    """
     budget, keys = MOST_NUMBERS, set(secrets.keys)
     for suites in (AES, CHACHA20) if left else ():
         unused = {(of, secret) for of in filter(None, map(suite_named, suites)) for secret in secrets.modern(of)}
-        start = 0
-        for end in rounds:
-            for at, side in sorted(left):
-                sample, records = samples[at], samples[at].records[side]
-                counted = _counts(records)
-                if counted is None and start >= ALONE and rounds != ROUNDS:
-                    continue
-                key = None if counted else _modern_key(records, unused, start, end)
-                if key is None and counted is not False:
-                    key = _key_12(records, keys, start, end)
-                budget -= (end - start) * (len(keys) if counted else len(unused))
-                if key is not None:
+        for search, ends in ((_together, rounds), (_one_by_one, rounds if rounds == ROUNDS else rounds[:-1])):
+            start = 0
+            for end in ends:
+                sides = {(at, side): samples[at].records[side] for at, side in sorted(left)}
+                if start >= ALONE and rounds != ROUNDS:
+                    sides = {one: records for one, records in sides.items() if len(records) > 1}
+                for (at, side), key in search(sides, unused, keys, start, end):
                     left.discard((at, side))
                     unused = {one for one in unused if one[1] != key[2]}
                     keys.discard(key[2][:-4])
-                    yield Proved(sample, "", key[2], side, key)
-            start = end
-            if budget < 0 or not left:
-                return
+                    yield Proved(samples[at], "", key[2], side, key)
+                budget -= (end - start) * len(unused) * (1 if search is _together else len(left))
+                start = end
+                if budget < 0 or not left:
+                    return
         keys = set()  # all were tried
+
+
+def _together(
+    sides: Sides, unused: Collection[tuple[Suite, bytes]], keys: Collection[bytes], start: int, end: int
+) -> Iterator[tuple[tuple[int, int], BoundKey]]:
+    """Yield which sides have records under traffic secrets of TLS 1.3, or keys of TLS 1.2."""
+    modern = {one: records for one, records in sides.items() if not _counts(records)}
+    for of, secret in unused:
+        if (found := numbered_13(of, secret, modern, start, end)) is not None:
+            del modern[found[0]]
+            yield found[0], (of.name, found[1], secret)
+    for one, records in sides.items():
+        if _counts(records) is not False and (key := _key_12(records, keys, start, end)) is not None:
+            yield one, key
+
+
+def _one_by_one(
+    sides: Sides, unused: Collection[tuple[Suite, bytes]], keys: Collection[bytes], start: int, end: int
+) -> Iterator[tuple[tuple[int, int], BoundKey]]:
+    """Yield which sides have records under traffic secrets of TLS 1.3, whatever is in the records."""
+    for one, records in sides.items():
+        for of, secret in () if _counts(records) else unused:
+            if (number := number_13(of, secret, records, start, end)) is not None:
+                yield one, (of.name, number, secret)
+                break
 
 
 def _of_states(
@@ -203,22 +230,12 @@ def _of_states(
         start = end
 
 
-def _counts(records: tuple[SealedRecord, ...]) -> bool | None:
+def _counts(records: Sequence[SealedRecord]) -> bool | None:
     """Return whether records begin with a number that grows, as with TLS 1.2 (RFC 5288, 3); None where one is alone."""
     return len({record.body[:5] for record in records}) == 1 if len(records) > 1 else None
 
 
-def _modern_key(
-    records: tuple[SealedRecord, ...], unused: Collection[tuple[Suite, bytes]], start: int, end: int
-) -> BoundKey | None:
-    """Return which traffic secret records of TLS 1.3 are under."""
-    for of, secret in unused:
-        if (number := number_13(of, secret, records, start, end)) is not None:
-            return of.name, number, secret
-    return None
-
-
-def _key_12(records: tuple[SealedRecord, ...], keys: Collection[bytes], start: int, end: int) -> BoundKey | None:
+def _key_12(records: Sequence[SealedRecord], keys: Collection[bytes], start: int, end: int) -> BoundKey | None:
     """Return which key in use records of TLS 1.2 are under."""
     for key in keys:
         if (found := nonce_12(key, records, start, end)) is not None:

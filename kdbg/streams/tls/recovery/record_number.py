@@ -10,8 +10,8 @@ the nonce, and shows the salt.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..hello import CHACHA20_12, Suite, suite_named
 from ..openers import BLOCK, Opener, Sealed12, Sealed13, expand_label
 from ..record import DATA, BoundKey, SealedRecord
-from .chacha20 import Numbers, key_stream
+from .chacha20 import Numbers, Words, begin_message, key_stream
 
 AT_ONCE = 1 << 16
 """Numbers that are tried at once."""
@@ -36,6 +36,7 @@ FIRST_BLOCK = (1).to_bytes(4, "big")
 NEARBY = 1 << 12
 """Numbers after the one that is known of a direction under ChaCha20, with TLS 1.2."""
 Bytes: TypeAlias = NDArray[np.uint8]
+Side = TypeVar("Side")
 REDUCTION = 0xE1 << 120
 
 
@@ -58,38 +59,55 @@ def opener_at(key: BoundKey, record: SealedRecord) -> tuple[Opener, int] | None:
     return None if nonce is None else (Sealed12(of, secret[: of.key], nonce.salt), nonce.number)
 
 
+def numbered_13(
+    suite: Suite, secret: bytes, sides: Mapping[Side, Sequence[SealedRecord]], first: int, end: int
+) -> tuple[Side, int] | None:
+    """Return whose records of many sides a secret opens, and the number of the first of them, if it is in a range.
+
+    The key stream is computed once for all sides, so that one record of a side must begin a message.
+    """
+    opener = Sealed13(suite, secret)
+    key, iv = (expand_label(secret, label, size, suite.prf) for label, size in ((b"key", suite.key), (b"iv", 12)))
+    for start in range(first, end, AT_ONCE):
+        numbers = np.arange(start, min(start + AT_ONCE, end), dtype=np.uint64)
+        stream = _stream(suite, key, numbers, iv, 0)
+        for side, records in sides.items():
+            for at, record in enumerate(records):
+                for place in begin_message(stream, record).tolist():
+                    if start + place >= at and opener.open(start + place, *record) is not None:
+                        return side, start + place - at
+    return None
+
+
 def number_13(suite: Suite, secret: bytes, records: Sequence[SealedRecord], first: int, end: int) -> int | None:
     """Return the number of the first of some records that follow each other, if it is in a range; else None."""
     at = min(range(len(records)), key=lambda place: len(records[place].body))
     record, opener = records[at], Sealed13(suite, secret)
     if len(record.body) <= TAG:
         return None
-    stream = _aes_stream if suite.mode == "GCM" else _chacha_stream
     key, iv = (expand_label(secret, label, size, suite.prf) for label, size in ((b"key", suite.key), (b"iv", 12)))
     last = len(record.body) - TAG - 1
     for start in range(first + at, end + at, AT_ONCE):
         numbers = np.arange(start, min(start + AT_ONCE, end + at), dtype=np.uint64)
-        plain = stream(key, numbers ^ np.uint64(int.from_bytes(iv[4:], "big")), iv[:4], last) ^ record.body[last]
+        stream = _stream(suite, key, numbers, iv, last & ~3).view(np.uint8)[last & 3 :: 4]
+        plain = stream ^ np.uint8(record.body[last])
         for number in numbers[(plain == DATA) | (plain == 0)].tolist():
             if opener.open(number, *record) is not None:
                 return int(number) - at
     return None
 
 
-def _aes_stream(key: bytes, ends: Numbers, front: bytes, place: int) -> Bytes:
-    """Return the byte at a place of AES-GCM's key stream for each nonce, given the ends of all and their front."""
+def _stream(suite: Suite, key: bytes, numbers: Numbers, iv: bytes, place: int) -> Words:
+    """Return 4 bytes of the key stream from a place on, which is a multiple of 4, for the record of each number."""
+    ends, front = numbers ^ np.uint64(int.from_bytes(iv[4:], "big")), iv[:4]
+    if suite.mode != "GCM":
+        return key_stream(key, ends, front, place)
     blocks = np.empty((len(ends), BLOCK), np.uint8)
     blocks[:, :4] = np.frombuffer(front, np.uint8)
     blocks[:, 4:12] = ends.astype(">u8").view(np.uint8).reshape(-1, 8)
     blocks[:, 12:] = np.frombuffer((2 + place // BLOCK).to_bytes(4, "big"), np.uint8)
     encrypted = Cipher(algorithms.AES(key), modes.ECB()).encryptor().update(blocks.tobytes())
-    return np.frombuffer(encrypted, np.uint8)[place % BLOCK :: BLOCK]
-
-
-def _chacha_stream(key: bytes, ends: Numbers, front: bytes, place: int) -> Bytes:
-    """Return the byte at a place of ChaCha20's key stream for each nonce, given the ends of all and their front."""
-    found: Bytes = (key_stream(key, ends, front, place) >> np.uint32(place % 4 * 8)).astype(np.uint8)
-    return found
+    return np.frombuffer(encrypted, "<u4")[place % BLOCK // 4 :: BLOCK // 4].copy()
 
 
 class Nonce12(NamedTuple):

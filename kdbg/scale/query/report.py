@@ -1,0 +1,128 @@
+"""The SQL of reports (kdbg/views/report/queries.py), run by DuckDB on captures or on a folder of tables."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from ...analysis.ledgers import Ledgers
+from ...capture import Capture
+from ...exchanges.engine.engine import Engine
+from ...exchanges.filters.filter_set import Filters
+from ...exchanges.jobs import ExchangePool, Show
+from ...exchanges.messages.exchange import Exchange
+from ...views.report.causes import ReportedCauses
+from ...views.report.queries import Ask
+from ...views.tables.cells import Cells
+from ...views.tables.columns import TABLES
+from ..spark.delta import DeltaFolder
+from .database import Database
+from .sources import Decoded, show
+
+NEEDED = frozenset(TABLES) - {"records"}
+"""The tables that reports query."""
+LISTS = frozenset({"topics", "errors"})
+"""The columns with lists that reports query."""
+HOST = "regexp_replace(client, ':[0-9]+$', '') AS host"
+ERRORS = "CREATE TEMP VIEW errors AS SELECT *, unnest(errors) AS error FROM exchanges"
+
+
+def asking(database: Database, *, copied: bool = False) -> Ask:
+    """Return a function that runs the SQL of reports on a database.
+
+    With `copied` the columns are read from their files once, and not for each query. The views have the names of the
+    tables: DuckDB looks a name up among temporary ones first.
+    """
+    for table in NEEDED:
+        columns = [
+            f"epoch_us({column}) AS {column}" if kind == "time" else f'"{column}"'
+            for column, kind in TABLES[table].items()
+            if kind not in ("texts", "shorts", "ints") or column in LISTS
+        ]
+        columns += [HOST] * (table == "connections")
+        kind = "TABLE" if copied else "VIEW"
+        database.run(f"CREATE TEMP {kind} {table} AS SELECT {', '.join(columns)} FROM memory.main.{table}")
+    database.run(ERRORS)
+    return lambda sql: database.answer(sql).rows
+
+
+def of_tables(database: Database, folder: str) -> Ask:
+    """Return a function that runs the SQL of reports on the tables in a folder."""
+    show(database, DeltaFolder(folder).files(NEEDED), NEEDED)
+    return asking(database, copied=True)
+
+
+class Reported(Decoded):
+    """Takes captures one by one, and then SQL in `ask`. `diagnosis` holds the causes that are found in them.
+
+    With more `jobs` than one, copies of this process make rows too, while it pairs messages and stores rows.
+    """
+
+    def __init__(self, filters: Filters, jobs: int = 1) -> None:
+        super().__init__(Database(), NEEDED, filters, timed=True)
+        self.jobs: int = jobs
+        self.keep: Callable[[str, Cells], None] = self.store
+        self.diagnosis: ReportedCauses = ReportedCauses()
+        self._ledgers: Ledgers | None = None
+        self._ask: Ask = asking(self.database)
+
+    def ask(self, sql: str) -> Iterator[tuple[Any, ...]]:
+        """Answer a question in SQL."""
+        return iter(self._ask(sql))
+
+    def close(self) -> None:
+        """Close the database, and forget all rows."""
+        self.database.close()
+
+    def capture(self, capture: Capture, filters: Filters | None = None) -> None:
+        """Decode a capture, and judge it: all that was read of it, whatever filters let through."""
+        super().capture(capture, filters)
+        ledgers, self._ledgers = self._ledgers, None
+        if ledgers is not None:
+            self.diagnosis.take(ledgers, capture.name)
+
+    def ledgers(self, engine: Engine) -> Ledgers:
+        self._ledgers = Ledgers(engine.names_then)
+        return self._ledgers
+
+    def pool(self, engine: Engine, make: Callable[[Sequence[Exchange]], None]) -> ExchangePool | None:
+        return None if self.jobs == 1 else _RowPool(self, engine, make)
+
+    def add(self, table: str, time: int | None, cells: Cells, size: int, /) -> None:
+        """Take rows, as `tables.rows.Rows` gives them."""
+        self.keep(table, cells)
+
+
+class _RowPool(ExchangePool):
+    """Makes the rows of exchanges in this process, which pairs messages and stores rows, and in copies of it."""
+
+    def __init__(self, to: Reported, engine: Engine, make: Callable[[Sequence[Exchange]], None]) -> None:
+        super().__init__(to.jobs - 1, engine.topic_names, lambda text: None)
+        self.to, self.make = to, make
+
+    def pack(self, exchanges: list[Exchange], copy: int) -> list[bytes]:
+        """Return exchanges as bytes, for a copy, with their latency breakdown, which needs packets."""
+        timings = [exchange.timing for exchange in exchanges]
+        return [pickle.dumps((timings, b"".join(super().pack(exchanges, copy))))]
+
+    def do_packed(self, packed: bytes, show: Show) -> dict[str, list[Any]]:
+        """Return the rows of exchanges in a copy."""
+        timings, parcel = pickle.loads(packed)  # what this process packed
+        exchanges = self._parcels.unpack(parcel)
+        for exchange, timing in zip(exchanges, timings, strict=True):
+            exchange.timing = timing
+        return self.do(exchanges, show)
+
+    def do(self, exchanges: list[Exchange], show: Show) -> dict[str, list[Any]]:
+        """Return the cells of exchanges, by their tables."""
+        made: dict[str, list[Any]] = {table: [] for table in NEEDED}
+        keep, self.to.keep = self.to.keep, lambda table, cells: made[table].extend(cells)
+        self.make(exchanges)
+        self.to.keep = keep
+        return {table: cells for table, cells in made.items() if cells}
+
+    def take(self, stored: dict[str, list[Any]]) -> None:
+        """Store rows."""
+        for table, cells in stored.items():
+            self.to.keep(table, cells)

@@ -1,54 +1,76 @@
 """The form of an index: blocks of exchanges one after another, a summary as JSON, and a trailer with a checksum.
 
-A block has four parts, each compressed: what its exchanges have in common, as JSON; the `Keys` of each exchange; its
-row; bytes that are not in the capture in one piece. A row is what `serialization.NUMBERS` has of an exchange, and where
-the bytes of its two halves are. Rows are stored byte by byte: first the first byte of each row, then the second ones.
+A block has four parts, each compressed: what its exchanges have in common, as JSON; the number of its kind for each
+exchange; `COLUMNS` of numbers; lists of pieces. Numbers are stored byte by byte: first the first byte of each number,
+then the second ones. No bytes of messages are stored.
 """
 
 from __future__ import annotations
 
 import struct
 from array import array
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-MAGIC = b"kdbg index 1\n"
+from ...protocol.wire.language import Direction
+
+MAGIC = b"kdbg index 2\n"
 TRAILER = struct.Struct("<QQI")
 """Where the summary begins, its bytes, the CRC-32 of all before the trailer."""
-HALVES = struct.Struct("<qq")
-"""Where the bytes of request and response are: from 0 on a place in the capture, else one of these:"""
-NO_HALF, PIECES, KEPT = -1, -2, -3
-"""No half; `PIECES` less twice a place in the block's bytes, where a list of `PIECE` is; `KEPT` less twice the place of
-the bytes themselves."""
+NO_HALF, PIECES = -1, -2
+"""Where the bytes of a message are: from 0 on a place in the capture, else one of these: no half; `PIECES` less a place
+in the block's lists, where `COUNT` and so many of `PIECE` are."""
 PIECE = struct.Struct("<qI")
 """A place in the capture, and how many bytes are there."""
 COUNT = struct.Struct("<I")
 """How many pieces follow."""
-
-
-class Columns(NamedTuple):
-    """Numbers of all exchanges of a block."""
-
-    number: array[int]
-    correlation_id: array[int]
-    asked: array[int]
-    """The bytes of the request, -1 where there is none."""
-    first_time: array[int]
-    asked_until: array[int]
-    asked_packet: array[int]
-    asked_last: array[int]
-    answered: array[int]
-    """The bytes of the response, -1 where there is none."""
-    answered_at: array[int]
-    answered_packet: array[int]
-    answered_last: array[int]
-
-
-PLACES = {
-    "number": (4, "q"), "correlation_id": (20, "i"), "asked": (25, "q"), "first_time": (33, "q"),
-    "asked_until": (41, "q"), "asked_packet": (49, "q"), "asked_last": (57, "q"), "answered": (73, "q"),
-    "answered_at": (81, "q"), "answered_packet": (97, "q"), "answered_last": (105, "q"),
+HALF = {
+    "place": "q", "size": "I", "first_time": "q", "last_time": "q", "first_packet": "q", "last_packet": "q",
+    "missing": "q",
 }  # fmt: skip
-"""Where `Columns` are in a row, and the type of their numbers as `array` calls it."""
+"""The numbers of a half, and their types as `array` calls them."""
+SIDES: tuple[Direction, Direction] = ("request", "response")
+COLUMNS = {"correlation_id": "i", **{f"{side}_{name}": code for side in SIDES for name, code in HALF.items()}}
+SAME = {
+    f"{side}_{name}": other and f"{side}_{other}"
+    for side in SIDES
+    for name, other in (("last_time", "first_time"), ("last_packet", "first_packet"), ("missing", ""))
+}
+"""Columns that are not stored where they are the same as another, or all 0."""
+
+
+class Columns:
+    """The numbers of a block: its attributes are `COLUMNS`, each made when it is first used."""
+
+    def __init__(self, stored: bytes, count: int, there: Iterable[str]) -> None:
+        self._stored, self._count, self._places = stored, count, dict[str, int]()
+        place = 0
+        for name in there:
+            self._places[name] = place
+            place += count * array(COLUMNS[name]).itemsize
+
+    def __getattr__(self, name: str) -> array[int]:
+        if name not in COLUMNS:
+            raise AttributeError(name)
+        place, code = self._places.get(name), COLUMNS[name]
+        if place is not None:
+            found = column(self._stored, self._count, place, code)
+        else:
+            found = getattr(self, SAME[name]) if SAME[name] else array(code, bytes(8 * self._count))
+        setattr(self, name, found)
+        return found
+
+    def at(self, name: str, row: int) -> int:
+        """Return one number."""
+        if name in self.__dict__:
+            found: int = self.__dict__[name][row]
+            return found
+        place = self._places.get(name)
+        if place is None:
+            return self.at(SAME[name], row) if SAME[name] else 0
+        code = COLUMNS[name]
+        end = place + self._count * array(code).itemsize
+        return int.from_bytes(self._stored[place + row : end : self._count], "little", signed=code != "I")
 
 
 class Bounds(NamedTuple):
@@ -71,6 +93,16 @@ class Bounds(NamedTuple):
     """Whether it is read in any case: it has findings of connections, or messages that were searched for mistakes."""
 
 
+class Counts(NamedTuple):
+    """What was counted when exchanges were handed out: for a reading that ends with one of these."""
+
+    packets: int
+    connections: int
+    other_connections: int
+    lost: list[int] | None
+    problems: list[Any]
+
+
 class Summary(NamedTuple):
     """What an index says of the capture as a whole."""
 
@@ -79,16 +111,13 @@ class Summary(NamedTuple):
     identity: list[Any]
     """The size of the capture, the time of its last change, and a hash of parts of it."""
     name: str
-    packets: int
     bytes: int
     other: int
     first_time: int | None
     last_time: int | None
-    lost: list[int] | None
-    problems: list[Any]
     exchanges: int
-    connections: int
-    other_connections: int
+    counts: list[Any]
+    """`Counts` at its end."""
     findings: list[Any]
     """Findings of connections after the last exchange, each after the peers."""
     topics: list[list[str]]
@@ -96,22 +125,18 @@ class Summary(NamedTuple):
     blocks: list[Any]
 
 
-def planes(rows: bytes, width: int) -> bytes:
-    """Return rows of so many bytes as the first bytes of all rows, then the second bytes, and so on."""
-    return b"".join([rows[place::width] for place in range(width)])
+def planes(numbers: array[int]) -> bytes:
+    """Return the first bytes of all numbers, then the second bytes, and so on."""
+    data, width = numbers.tobytes(), numbers.itemsize
+    return b"".join([data[place::width] for place in range(width)])
 
 
-def column(stored: bytes, count: int, place: int, code: str) -> array[int]:
-    """Return a column of numbers out of what `planes` returned."""
+def column(stored: Sequence[int], count: int, place: int, code: str) -> array[int]:
+    """Return the numbers that `planes` made bytes of, which begin at a place."""
     found = array(code)
     width = found.itemsize
     data = bytearray(count * width)
     for byte in range(width):
-        data[byte::width] = stored[(place + byte) * count : (place + byte + 1) * count]
+        data[byte::width] = stored[place + byte * count : place + (byte + 1) * count]
     found.frombytes(data)
     return found
-
-
-def columns(stored: bytes, count: int) -> Columns:
-    """Return all `Columns` of a block."""
-    return Columns(*(column(stored, count, *PLACES[name]) for name in Columns._fields))

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from ...capture import Capture, Lost, Packet
 from ...exchanges.filters.filter_set import Filters, FilterTally, Tally
-from ...exchanges.messages.exchange import MANY, CapturedMessage, Exchange
+from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.mistakes import Searches
 from ...exchanges.messages.peers import Peers
 from ...exchanges.messages.serialization import peers_of
@@ -24,31 +24,33 @@ from ...protocol.findings import unpack as unpack_finding
 from ...protocol.wire.readings.outline import NamesThen
 from .block import Block, Described
 from .cache import find, identity
-from .layout import Bounds, Columns, Summary, column
+from .layout import HALF, NO_HALF, SIDES, Bounds, Columns, Counts, Summary
 
 BY_VALUE = frozenset({"api", "client_id", "host", "connection", "topic", "partition", "group", "error", "errors"})
 """Filters on what an exchange is about, which the index has once for all exchanges that have it in common."""
 
 
-def _slower(milliseconds: float, rows: Columns) -> list[bool]:
+def _slower(milliseconds: float, block: Block) -> list[bool]:
+    rows = block.columns
     least = round(milliseconds * 1e6)
-    found = zip(rows.answered_at, rows.asked_until, rows.asked, rows.answered, strict=True)
-    return [then - until > least and asked >= 0 and answered >= 0 for then, until, asked, answered in found]
+    found = zip(rows.response_first_time, rows.request_last_time, rows.request_place, rows.response_place, strict=True)
+    return [then - until > least and asked != NO_HALF != answered for then, until, asked, answered in found]
 
 
 def _times(rows: Columns) -> Iterator[int]:
     """Yield when each exchange began."""
-    found = zip(rows.asked, rows.first_time, rows.answered_at, strict=True)
-    return (at if asked >= 0 else then for asked, at, then in found)
+    found = zip(rows.request_place, rows.request_first_time, rows.response_first_time, strict=True)
+    return (at if asked != NO_HALF else then for asked, at, then in found)
 
 
-def _in_packets(wanted: Collection[int], rows: Columns) -> list[bool]:
+def _in_packets(wanted: Collection[int], block: Block) -> list[bool]:
+    rows = block.columns
     halves = (
-        (rows.asked, rows.asked_packet, rows.asked_last),
-        (rows.answered, rows.answered_packet, rows.answered_last),
+        (rows.request_place, rows.request_first_packet, rows.request_last_packet),
+        (rows.response_place, rows.response_first_packet, rows.response_last_packet),
     )
     found = [
-        [size >= 0 and any(first <= one <= last for one in wanted) for size, first, last in zip(*half, strict=True)]
+        [at != NO_HALF and any(first <= one <= last for one in wanted) for at, first, last in zip(*half, strict=True)]
         for half in halves
     ]
     return [either or other for either, other in zip(*found, strict=True)]
@@ -58,25 +60,28 @@ def _microseconds(seconds: float) -> int:
     return round(seconds * 1e6) * 1000
 
 
-BY_NUMBER: dict[str, tuple[Callable[[Any, Bounds], bool], Callable[[Any, Columns], list[bool]]]] = {
+BY_NUMBER: dict[str, tuple[Callable[[Any, Bounds], bool], Callable[[Any, Block], list[bool]]]] = {
     "exchange": (
         lambda chosen, block: any(
             first < block.first_number + block.exchanges and last >= block.first_number for first, last in chosen
         ),
-        lambda chosen, rows: [any(first <= one <= last for first, last in chosen) for one in rows.number],
+        lambda chosen, block: [
+            any(first <= one <= last for first, last in chosen)
+            for one in range(block.bounds.first_number, block.bounds.first_number + block.bounds.exchanges)
+        ],
     ),
     "correlation_id": (
         lambda wanted, block: True,
-        lambda wanted, rows: [one in wanted for one in rows.correlation_id],
+        lambda wanted, block: [one in wanted for one in block.columns.correlation_id],
     ),
     "slower_than": (lambda milliseconds, block: block.slowest > round(milliseconds * 1e6), _slower),
     "since": (
         lambda seconds, block: block.last_time >= _microseconds(seconds),
-        lambda seconds, rows: [one >= _microseconds(seconds) for one in _times(rows)],
+        lambda seconds, block: [one >= _microseconds(seconds) for one in _times(block.columns)],
     ),
     "until": (
         lambda seconds, block: block.first_time <= _microseconds(seconds),
-        lambda seconds, rows: [one <= _microseconds(seconds) for one in _times(rows)],
+        lambda seconds, block: [one <= _microseconds(seconds) for one in _times(block.columns)],
     ),
     "packet": (
         lambda wanted, block: any(block.first_packet <= one <= block.last_packet for one in wanted),
@@ -92,18 +97,23 @@ class IndexedCapture(Capture):
     def __init__(self, capture: Capture, file: int, summary: Summary) -> None:
         self._opened, self._file, self.summary = capture, file, summary
         self.name, self.source, self.keys = capture.name, capture.source, capture.keys
-        self.packets, self.bytes, self.other = summary.packets, summary.bytes, summary.other
+        self.bytes, self.other = summary.bytes, summary.other
+        self.counts(Counts(*summary.counts))
         self.first_time, self.last_time = summary.first_time, summary.last_time
+
+    def counts(self, counts: Counts) -> None:
+        """Take as counts those of a moment of its reading."""
+        self.packets, self._counts = counts.packets, counts
 
     @property
     def lost(self) -> Lost | None:
         """How many packets are missing in it; None where it does not say."""
-        return Lost(*self.summary.lost) if self.summary.lost is not None else None
+        return Lost(*self._counts.lost) if self._counts.lost is not None else None
 
     @property
     def problems(self) -> list[Finding]:
         """What is wrong with the capture itself."""
-        return [*map(unpack_finding, self.summary.problems)]
+        return [*map(unpack_finding, self._counts.problems)]
 
     def blocks(self, *, pause: float | None = None, singly: bool = False) -> Iterator[list[Packet]]:
         """Return an iterator without packets."""
@@ -112,7 +122,7 @@ class IndexedCapture(Capture):
     def matching(self, filters: Filters, seen: FilterTally, left: int | None) -> Matching:
         """Return what makes the exchanges that may pass filters; `seen` is as for these, `left` as for `Drive`."""
         filters = filters.dated(self.first_time)
-        return Matching(self._file, self.summary, self.source.raw.fileno(), filters, seen, singly=left is not None)
+        return Matching(self, self._file, filters, seen, singly=left is not None)
 
     def close(self) -> None:
         """Close the capture and the index."""
@@ -134,12 +144,13 @@ class Matching:
     """
 
     def __init__(
-        self, file: int, summary: Summary, capture: int, filters: Filters, seen: FilterTally, *, singly: bool
+        self, capture: IndexedCapture, file: int, filters: Filters, seen: FilterTally, *, singly: bool
     ) -> None:
-        self._file, self._summary, self._capture = file, summary, capture
+        self._capture, self._file, self._summary = capture, file, capture.summary
+        summary = capture.summary
         self._filters, self._seen = filters, seen
         self._singly = singly or filters.last is not None
-        self.connections, self.other_connections = summary.connections, summary.other_connections
+        self._count(Counts(*summary.counts))
         self.count = summary.exchanges
         self.topic_names = {UUID(topic): name for topic, name in summary.topics}
         self.names_then = NamesThen(self.topic_names)
@@ -164,7 +175,13 @@ class Matching:
             block = self._block(bounds)
             yield from self._chunks(block, self._candidates(block, most) if may else [], most)
         self.findings += [(peers_of(peers), unpack_finding(packed)) for peers, packed in self._summary.findings]
+        self._count(Counts(*self._summary.counts))
         self._note_all()
+
+    def _count(self, counts: Counts) -> None:
+        """Take as counts those of a moment of the reading."""
+        self.connections, self.other_connections = counts.connections, counts.other_connections
+        self._capture.counts(counts)
 
     def _blocks(self) -> Iterator[tuple[Bounds, int]]:
         """Yield the blocks, and how many of their exchanges come before the reading ends."""
@@ -176,11 +193,11 @@ class Matching:
             yield bounds, most
 
     def _block(self, bounds: Bounds) -> Block:
-        return Block(self._file, bounds, self._capture, self.topic_names, self._searches)
+        return Block(self._file, bounds, self._capture.source.raw.fileno(), self.topic_names, self._searches)
 
     def _skip_kinds(self, bounds: Bounds, most: int) -> None:
         if bounds.kinds:
-            found = bounds.kinds if most == bounds.exchanges else self._block(bounds).kinds(range(most))
+            found = bounds.kinds if most == bounds.exchanges else self._block(bounds).found_kinds(range(most))
             self.skipped_kinds.update(found)
 
     def _chunks(self, block: Block, rows: Sequence[int], most: int) -> Iterator[list[Exchange]]:
@@ -189,7 +206,8 @@ class Matching:
         every = [row for row in sorted(wanted.union(block.searched)) if row < most]
         exchanges = zip(every, block.exchanges(every), strict=True)
         at = 0
-        for chunk, count in enumerate(block.chunks):
+        for chunk, (count, counts) in enumerate(block.chunks):
+            self._count(counts)
             self.findings += [(peers, finding) for number, peers, finding in found if number == chunk]
             end, some = start + count, list[tuple[int, Exchange]]()
             while at < len(every) and every[at] < end:
@@ -220,28 +238,26 @@ class Matching:
         """Count the exchanges of a block from the first up to the end as left out, but for some."""
         self.skipped += max(end - first, 0) - len(but)
         if block.bounds.kinds:
-            self.skipped_kinds.update(block.kinds(range(first, end)))
-            self.skipped_kinds.subtract(block.kinds(but))
+            self.skipped_kinds.update(block.found_kinds(range(first, end)))
+            self.skipped_kinds.subtract(block.found_kinds(but))
 
     def _candidates(self, block: Block, most: int) -> list[int]:
         """Return those of the first exchanges of a block that may pass."""
         rows: Sequence[int] = range(most)
         if self._passes is not None:
-            keys = [*zip(block.shared, block.abouts, strict=True)]
-            may = {key: self._may_pass(block, *key) for key in set(keys)}
+            keys = block.keys
+            may = {kind: self._may_pass(block, kind) for kind in set(keys)}
             rows = [row for row in rows if may[keys[row]]]
-        if self._numbers and rows:
-            numbers = block.columns()
-            for name, value in self._numbers.items():
-                fits = BY_NUMBER[name][1](value, numbers)
-                rows = [row for row in rows if fits[row]]
+        for name, value in self._numbers.items() if rows else ():
+            fits = BY_NUMBER[name][1](value, block)
+            rows = [row for row in rows if fits[row]]
         return list(rows)
 
-    def _may_pass(self, block: Block, shared: int, about: int) -> bool:
-        one = block.described(shared, about)
+    def _may_pass(self, block: Block, kind: int) -> bool:
+        one = block.described(kind)
         if one is None or self._passes is None:
             return True
-        self.names_then.at(block.names(about) or MANY)
+        self.names_then.at(block.kinds[kind][3])
         return self._passes(one)
 
     def _note_all(self) -> None:
@@ -267,22 +283,22 @@ class Matching:
                 self.names_then.at(exchange.names)
                 yield exchange
             return
-        numbers, names = block.columns(), column(block.stored, block.bounds.exchanges, 12, "q")
-        described: dict[tuple[int, int], Described | None] = {}
-        for row, key in enumerate([*zip(block.shared, block.abouts, strict=True)][:most]):
-            if key not in described:
-                described[key] = block.described(*key)
-            self.names_then.at(names[row])
-            one = described[key]
+        described: dict[int, Described | None] = {}
+        numbers = block.columns
+        halves = [[getattr(numbers, f"{side}_{name}") for name in HALF if name != "missing"] for side in SIDES]
+        for row, kind in enumerate(block.keys[:most]):
+            if kind not in described:
+                described[kind] = block.described(kind)
+            self.names_then.at(block.kinds[kind][3])
+            one = described[kind]
             if one is None:
                 yield next(block.exchanges([row]))
                 continue
-            number, one.correlation_id, asked, at, until, first, last, answered, then, reply, end = (
-                each[row] for each in numbers
-            )
-            one.number = number
-            one.request = CapturedMessage(b"", (at, until), (first, last), "request") if asked >= 0 else None
-            one.response = CapturedMessage(b"", (then, then), (reply, end), "response") if answered >= 0 else None
+            one.number, one.correlation_id = block.bounds.first_number + row, numbers.correlation_id[row]
+            for side, columns in zip(SIDES, halves, strict=True):
+                place, _, first_time, last_time, first, last = (each[row] for each in columns)
+                half = CapturedMessage(b"", (first_time, last_time), (first, last), side)
+                setattr(one, side, half if place != NO_HALF else None)
             yield one
 
 

@@ -1,7 +1,7 @@
 """Writes the index of a capture while it is read from its beginning to its end.
 
-Packets and exchanges go in as they come. The bytes of a message are looked for in the packets that it came in: where
-they are there, the index has their place; otherwise, as of IP fragments and of segments that came twice, the bytes.
+Packets and exchanges go in as they come. The bytes of a message are looked for in the packets that it came in: the
+index has their places, and no bytes of messages.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
-from marshal import dumps
+from operator import sub
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from ...atomic import AtomicFile
@@ -23,22 +23,22 @@ from ...capture import Capture
 from ...errors import KdbgError
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.mistakes import Searches
-from ...exchanges.messages.serialization import NUMBERS, Packed
 from ...protocol.findings import Finding, pack
 from .cache import clean_up, environment, identity, make_folder, path_of
 from .layout import (
+    COLUMNS,
     COUNT,
-    KEPT,
+    HALF,
     MAGIC,
     NO_HALF,
     PIECE,
     PIECES,
+    SAME,
+    SIDES,
     TRAILER,
     Bounds,
-    Columns,
+    Counts,
     Summary,
-    column,
-    columns,
     planes,
 )
 
@@ -51,8 +51,8 @@ AT_ONCE = 2048
 """Exchanges of a block, at least, unless they are the last."""
 LARGE = 4 << 20
 """Bytes of messages of a block, at least, unless they are few exchanges."""
-BATCHES = 16
-"""Batches of packets that are kept; a message of earlier packets is stored itself."""
+BATCHES = 32
+"""Batches of packets that are kept: a message of earlier packets has no place."""
 HEADERS = 256
 """Bytes of a packet in which a message goes on."""
 SURE = 16
@@ -62,9 +62,10 @@ MOST_ROWS = 64
 MOST_SEARCHED = 500
 """Exchanges that may have been searched for mistakes: each question searches them again, as later results depend on
 how many were searched before."""
-SHARE, FREE = 8, 1 << 20
-"""Stored bytes of messages may be one part in so many of the capture, beyond the first ones."""
 LEVEL = 1
+ABSENT = CapturedMessage(b"", (0, 0), (0, 0), "request")
+"""Stands for the half that an exchange does not have."""
+WHOLE = {CapturedMessage}
 
 
 class Unfit(Exception):
@@ -87,74 +88,113 @@ class IndexWriter:
             self._write(MAGIC)
             self._undo = undo.pop_all()
         self._batches: deque[tuple[int, Batch]] = deque(maxlen=BATCHES)
-        self._stored = self._all_searched = 0
+        self._all_searched = self._first_number = 0
         self.exchanges = 0
         self._blocks: list[Bounds] = []
         self._begin()
         capture.batch = self._batch
 
     def _begin(self) -> None:
-        self._packed = Packed()
+        self._kinds: dict[Any, int] = {}
+        self._rows: list[list[int]] = []
+        self._shared: dict[Any, int] = {}
+        self._in_common: list[list[Any]] = []
         self._about: dict[Any, int] = {}
         self._abouts: list[list[Any]] = []
         self._keys = array("I")
-        self._quick: dict[bytes, int] = {}
-        self._asked, self._answered = array("q"), array("q")
+        self._columns = {name: array(code) for name, code in COLUMNS.items()}
         self._findings: dict[int, str] = {}
         self._searched: list[int] = []
         self._size = 0
-        self._kinds: Counter[str] = Counter()
-        self._chunks: list[int] = []
+        self._found_kinds: Counter[str] = Counter()
+        self._chunks: list[list[Any]] = []
         self._found: list[list[Any]] = []
-        self._kept: list[bytes] = []
-        self._kept_size = 0
+        self._pieces: list[bytes] = []
+        self._held: list[Any] = []
 
     def _batch(self, before: int, batch: Batch) -> None:
         self._batches.append((before, batch))
 
-    def chunk(self, exchanges: Sequence[Exchange], found: Sequence[tuple[Peers, Finding]]) -> None:
+    def chunk(self, engine: Pairing, exchanges: Sequence[Exchange], found: Sequence[tuple[Peers, Finding]]) -> None:
         """Take exchanges that came together, and findings of connections that came with them."""
         self._found += [[len(self._chunks), peers, pack(finding)] for peers, finding in found]
-        add, keys, quick, searches = self._packed.add, self._keys, self._quick, self._searches
-        before, (batch, raw, place) = self._batches[-1]
-        size = 0
-        for exchange in exchanges:  # one loop with few calls, as it runs for every exchange of a capture
-            add(exchange)
-            count, facts, key = searches.count, exchange.facts(), b""
-            if facts is not None and not exchange.findings:
-                with suppress(ValueError):  # topics by their ids
-                    key = dumps(cast(Any, facts), 2)
-            number = quick.get(key, -1) if key else -1
-            if number < 0:
-                number = self._about_of(exchange, count)
-                if key:
-                    quick[key] = number
-            keys.append(number)
-            for half, places in ((exchange.request, self._asked), (exchange.response, self._answered)):
-                if half is None:
-                    places.append(NO_HALF)
-                    continue
-                size += len(half.data)
-                first = half.first_packet
-                if before < first == half.last_packet and half.known is not None and half.__class__ is CapturedMessage:
-                    _, _, start, end = raw[first - before - 1]
-                    at = batch.find(half.data, start, end)
-                    if at >= 0:
-                        places.append(place + at)
-                        continue
-                places.append(self._place(half))
-        self._size += size
-        self._chunks.append(len(exchanges))
+        if not self._keys:
+            self._first_number = exchanges[0].number
+        kinds, searches, append = self._kinds, self._searches, self._keys.append
+        for exchange in exchanges:  # with few calls, as it runs for every exchange of a capture
+            count, facts, half = searches.count, exchange.facts(), exchange.request or exchange.response or ABSENT
+            key = (
+                facts, exchange.version, exchange.client_id, id(exchange.peers), id(exchange.api), id(half.known),
+                half.names, exchange.answered,
+            )  # fmt: skip
+            number = kinds.get(key)
+            if number is None or facts is None or exchange.findings or searches.count != count:
+                number = self._kind_of(exchange, half, count)
+                if facts is not None and not exchange.findings:
+                    kinds[key] = number
+            append(number)
+        self._columns["correlation_id"].fromlist([one.correlation_id for one in exchanges])
+        for side, halves in zip(SIDES, _halves(exchanges), strict=True):
+            data = [half.data for half in halves]
+            sizes = [*map(len, data)]
+            self._size += sum(sizes)
+            times, firsts = [half.first_time for half in halves], [half.first_packet for half in halves]
+            lasts = [half.last_packet for half in halves]
+            numbers = (
+                self._places(halves, data, firsts, lasts), sizes, times, [half.last_time for half in halves],
+                firsts, lasts, [half.missing for half in halves],
+            )  # fmt: skip
+            for name, some in zip(HALF, numbers, strict=True):
+                self._columns[f"{side}_{name}"].fromlist(some)
+        self._chunks.append([len(exchanges), self._counts(engine)])
         self.exchanges += len(exchanges)
         if len(self._keys) >= AT_ONCE or self._size > LARGE:
             self._flush()
+
+    def _counts(self, engine: Pairing) -> Counts:
+        capture, lost = self._capture, self._capture.lost
+        return Counts(
+            capture.packets, engine.connections, engine.other_connections, None if lost is None else [*lost],
+            [*map(pack, capture.problems)],
+        )  # fmt: skip
+
+    def _places(
+        self, halves: Sequence[CapturedMessage], found: Sequence[bytes], firsts: list[int], lasts: list[int]
+    ) -> list[int]:
+        """Return where the bytes of messages are, given their bytes, first and last packets."""
+        before, (batch, raw, place) = self._batches[-1]
+        base, find = before + 1, batch.find
+        if not {*map(type, halves)} <= WHOLE:
+            raise Unfit("messages were given up to save memory")
+        places = [
+            place + find(data, raw[first - base][2]) if before < first == last else NO_HALF
+            for data, first, last in zip(found, firsts, lasts, strict=True)
+        ]
+        if NO_HALF in places or place - 1 in places:
+            for row, half in enumerate(halves):
+                if places[row] in (NO_HALF, place - 1) and half is not ABSENT:
+                    places[row] = self._place(half)
+        return places
+
+    def _kind_of(self, exchange: Exchange, half: CapturedMessage, searched: int) -> int:
+        """Return the number of what an exchange has in common with others of its block; see `_about_of`."""
+        if exchange.peers.tls is not None:
+            raise Unfit("it has decrypted connections")
+        known, api = half.known, exchange.api
+        key = id(exchange.peers), id(api), exchange.version, exchange.client_id, id(known)
+        shared = self._shared.get(key)
+        if shared is None:
+            shared = self._shared[key] = len(self._in_common)
+            number, facts = None if api is None else api.key, {} if known is None else known.facts
+            self._in_common.append([0, exchange.peers, number, exchange.version, exchange.client_id, facts])
+            self._held.append((exchange.peers, api, known))  # whose ids would otherwise be given to others
+        self._rows.append([shared, self._about_of(exchange, searched), exchange.answered, half.names])
+        return len(self._rows) - 1
 
     def _about_of(self, exchange: Exchange, searched: int) -> int:
         """Return the number of what an exchange is about in its block, before which so many messages were searched."""
         facts, findings = exchange.facts(), list[Finding]()
         outlines = list(facts) if facts is not None else exchange.outlines()
-        if exchange.peers.tls is not None:
-            raise Unfit("it has decrypted connections")
         if exchange.findings:
             self._findings[len(self._keys)] = json.dumps([*map(pack, exchange.findings)])
         if facts is None or exchange.findings:
@@ -177,87 +217,79 @@ class IndexWriter:
             many = any(len(names) > MOST_ROWS for names, _, _ in key)
             self._abouts.append([None if many else _named(key), [*map(pack, findings)], whole[2]])
         for finding in findings:
-            self._kinds[finding.kind] += 1
+            self._found_kinds[finding.kind] += 1
         return number
 
     def _place(self, half: CapturedMessage) -> int:
-        """Return where the bytes of a message are, as `HALVES` has it."""
-        if half.__class__ is not CapturedMessage or (half.api is not None and half.known is None):
-            raise Unfit("messages were given up to save memory")
-        data, number = half.data, half.first_packet
-        for before, (found, raw, place) in reversed(self._batches):
-            if before < number <= before + len(raw):
-                if half.last_packet == number:
-                    _, _, start, end = raw[number - before - 1]
-                    at = found.find(data, start, end)
+        """Return where the bytes of a message are, in one piece or in several."""
+        data, first = half.data, half.first_packet
+        if first == half.last_packet:
+            for before, (batch, raw, place) in reversed(self._batches):
+                if before < first <= before + len(raw):
+                    _, _, start, end = raw[first - before - 1]
+                    at = batch.find(data, start, end)
                     if at >= 0:
                         return place + at
-                break
+                    break
         return self._place_pieces(half)
 
     def _place_pieces(self, half: CapturedMessage) -> int:
-        pieces = self._pieces(half) if half.last_packet > half.first_packet else None
-        if pieces is None:
-            self._stored += len(half.data)
-            if self._stored > FREE + self._identity.size // SHARE:
-                raise Unfit("too many messages are not in it as they were sent")
-            return KEPT - 2 * self._keep(half.data)
-        return PIECES - 2 * self._keep(COUNT.pack(len(pieces)) + b"".join([PIECE.pack(*piece) for piece in pieces]))
+        data, found, at = half.data, list[tuple[int, int]](), -1
+        packets = self._packets(half.first_packet, half.last_packet)
+        while at < len(data) and at != (at := sum(size for _, size in found)):
+            for batch, start, end, place in packets:
+                sure = data[at : at + SURE]
+                where = batch.find(sure, start, min(end, start + HEADERS) if found else end)
+                size = min(end - where, len(data) - at)
+                if where < 0 or (at + size < len(data) and size < SURE):
+                    continue
+                if batch[where : where + size] == data[at : at + size]:
+                    found.append((place + where, size))
+                    at += size
+                    if at == len(data):
+                        break
+        if at != len(data) or not found:
+            raise Unfit("a message is not in it as it was sent")
+        if len(found) == 1:
+            return found[0][0]
+        place = sum(map(len, self._pieces))
+        self._pieces.append(COUNT.pack(len(found)) + b"".join([PIECE.pack(*piece) for piece in found]))
+        return PIECES - place
 
-    def _keep(self, data: bytes) -> int:
-        place = self._kept_size
-        self._kept.append(data)
-        self._kept_size += len(data)
-        return place
-
-    def _pieces(self, half: CapturedMessage) -> list[tuple[int, int]] | None:
-        """Return the places and lengths that make up the bytes of a message; None where they are not all there."""
-        data, found, at = half.data, list[tuple[int, int]](), 0
-        left = 64 + len(data) // 64
-        for batch, start, end, place in self._packets(half.first_packet, half.last_packet):
-            left -= 1
-            if left < 0:
+    def _packets(self, first: int, last: int) -> list[tuple[bytes, int, int, int]]:
+        """Return the bytes, begin, end, and place of packets that are kept."""
+        found: list[tuple[bytes, int, int, int]] = []
+        for before, (data, raw, place) in reversed(self._batches):
+            if before < last:
+                some = raw[max(first - before - 1, 0) : last - before]
+                found = [(data, start, end, place) for _, _, start, end in some] + found
+            if before < first:
                 break
-            sure = data[at : at + SURE]
-            where = batch.find(sure, start, end if not at else min(end, start + HEADERS))
-            if where < 0:
-                continue
-            size = min(end - where, len(data) - at)
-            if batch[where : where + size] != data[at : at + size] or (at + size < len(data) and size < SURE):
-                continue
-            found.append((place + where, size))
-            at += size
-            if at == len(data):
-                return found
-        return None
-
-    def _packets(self, first: int, last: int) -> Iterator[tuple[bytes, int, int, int]]:
-        """Yield the bytes, begin, end, and place of packets that are kept."""
-        for before, (data, raw, place) in [*self._batches]:
-            for number in range(max(first, before + 1), min(last, before + len(raw)) + 1):
-                _, _, start, end = raw[number - before - 1]
-                yield data, start, end, place
+        return found
 
     def _flush(self) -> None:
         """Write a block of what has come."""
-        count = len(self._keys)
+        count, columns = len(self._keys), self._columns
         if not count and not self._found:
             return
-        numbers, common, _ = self._packed.take()
-        found = planes(numbers, NUMBERS.size) + planes(self._asked.tobytes(), 8) + planes(self._answered.tobytes(), 8)
-        about = [self._chunks, self._found, self._abouts, common.decode(), self._findings, self._searched]
+        nothing = array("q", bytes(8 * count))
+        there = [
+            name for name, found in columns.items()
+            if name not in SAME or found != (columns[SAME[name]] if SAME[name] else nothing)
+        ]  # fmt: skip
+        about = [
+            self._chunks, self._found, self._abouts, self._in_common, self._rows, self._findings, self._searched, there
+        ]  # fmt: skip
         parts = [
-            zlib.compress(part, LEVEL)
-            for part in (
-                json.dumps(about).encode(),
-                column(found, count, 0, "I").tobytes() + self._keys.tobytes(),
-                found,
-                b"".join(self._kept),
-            )
+            zlib.compress(json.dumps(about).encode(), LEVEL),
+            _compressed(planes(self._keys)),
+            _compressed(b"".join([planes(columns[name]) for name in there])),
+            zlib.compress(b"".join(self._pieces), LEVEL),
         ]
-        bounds = _bounds(columns(found, count), count)
         end, sizes, is_read = self._end, [*map(len, parts)], bool(self._found or self._searched)
-        self._blocks.append(Bounds(end, sizes, count, *bounds, dict(self._kinds), is_read))
+        bounds = _bounds(columns, count)
+        first = self._first_number if count else 0
+        self._blocks.append(Bounds(end, sizes, count, first, *bounds, dict(self._found_kinds), is_read))
         for part in parts:
             self._write(part)
         self._begin()
@@ -270,13 +302,12 @@ class IndexWriter:
     def commit(self, engine: Pairing, found: Sequence[tuple[Peers, Finding]]) -> None:
         """Make the index complete; `found` are the findings of connections after the last exchange."""
         self._flush()
-        capture, lost = self._capture, self._capture.lost
+        capture = self._capture
         if identity(capture.source) != self._identity:
             raise Unfit("the capture changed while it was read")
         summary = Summary(
-            environment(), list(self._identity), capture.name, capture.packets, capture.bytes, capture.other,
-            capture.first_time, capture.last_time, None if lost is None else list(lost),
-            [*map(pack, capture.problems)], self.exchanges, engine.connections, engine.other_connections,
+            environment(), list(self._identity), capture.name, capture.bytes, capture.other, capture.first_time,
+            capture.last_time, self.exchanges, [*self._counts(engine)],
             [[peers, pack(finding)] for peers, finding in found],
             [[str(topic), name] for topic, name in engine.topic_names.items()], self._blocks,
         )  # fmt: skip
@@ -306,20 +337,33 @@ def _named(outlines: Sequence[Any]) -> list[Any]:
     ]
 
 
-def _bounds(found: Columns, count: int) -> tuple[int, int, int, int, int, int]:
-    """Return what the exchanges of a block lie between, as `Bounds` has it from `first_number` to `last_packet`."""
+def _halves(exchanges: Sequence[Exchange]) -> tuple[list[CapturedMessage], list[CapturedMessage]]:
+    """Return the requests and the responses of exchanges."""
+    return [one.request or ABSENT for one in exchanges], [one.response or ABSENT for one in exchanges]
+
+
+def _compressed(data: bytes) -> bytes:
+    """Return the bytes of columns compressed: most are runs of the same byte."""
+    found = zlib.compressobj(LEVEL, strategy=zlib.Z_RLE)
+    return found.compress(data) + found.flush()
+
+
+def _bounds(columns: dict[str, array[int]], count: int) -> tuple[int, int, int, int, int]:
+    """Return what the exchanges of a block lie between, as `Bounds` has it from `first_time` to `last_packet`."""
+    names = ("place", "first_time", "last_time", "first_packet", "last_packet")
+    sides: list[list[Sequence[int]]] = [[columns[f"{side}_{name}"] for name in names] for side in SIDES]
+    asked, answered = sides
+    if NO_HALF in asked[0] or NO_HALF in answered[0]:
+        both = [row for row in range(count) if asked[0][row] != NO_HALF != answered[0][row]]
+        slowest = max([answered[1][row] - asked[2][row] for row in both], default=-1)
+        found = [row for side in sides for row in zip(*side, strict=True) if row[0] != NO_HALF]
+        _, times, _, firsts, lasts = zip(*found, strict=True)
+        return min(times), max(times), slowest, min(firsts), max(lasts)
     if not count:
-        return 0, 0, 0, -1, 1 << 62, 0
-    asked = [row for row, size in enumerate(found.asked) if size >= 0]
-    answered = [row for row, size in enumerate(found.answered) if size >= 0]
-    times = [found.first_time[row] for row in asked]
-    if len(asked) < count:
-        times += [found.answered_at[row] for row in answered if found.asked[row] < 0]
-    both = answered if len(asked) == count else [row for row in answered if found.asked[row] >= 0]
-    slowest = max([found.answered_at[row] - found.asked_until[row] for row in both], default=-1)
-    firsts = [found.asked_packet[row] for row in asked] + [found.answered_packet[row] for row in answered]
-    lasts = max(found.asked_last), max(found.answered_last)
-    return found.number[0], min(times, default=0), max(times, default=0), slowest, min(firsts), max(lasts)
+        return 0, 0, -1, 1 << 62, 0
+    slowest = max(map(sub, answered[1], asked[2]))
+    first, last = min(min(asked[3]), min(answered[3])), max(max(asked[4]), max(answered[4]))
+    return min(asked[1]), max(asked[1]), slowest, first, last
 
 
 class Recorded:
@@ -348,7 +392,7 @@ class Recorded:
         told = 0
         try:
             for chunk in self._engine.chunks(blocks):
-                self._try(partial(IndexWriter.chunk, exchanges=chunk, found=findings[told:]))
+                self._try(partial(IndexWriter.chunk, engine=self._engine, exchanges=chunk, found=findings[told:]))
                 yield chunk
                 told = len(findings)  # who takes them empties the list
             self._try(partial(IndexWriter.commit, engine=self._engine, found=findings[told:]))

@@ -20,6 +20,7 @@ from kdbg.views.index.layout import MAGIC, TRAILER
 from ..cli.calls import CAPTURES, COMMAND, ENVIRONMENT, Outcome, call
 
 ERRORS = CAPTURES / "errors.pcap"
+SASL, PASSWORD = CAPTURES / "sasl-plain-raw.pcap", b"correct-horse"
 QUESTION = ("-f", "summary", "--errors")
 
 
@@ -311,3 +312,19 @@ def test_a_capture_that_became_shorter_while_it_is_asked_is_an_error(
     outcome = call("decode", capture, *QUESTION)
     assert outcome.status == 2
     assert "became shorter while it was read" in outcome.err
+
+
+def test_an_index_holds_no_bytes_of_messages(cached: Path) -> None:
+    path = indexed(SASL, cached)
+    stored = [path.read_bytes()]
+    found = cache.load(path)
+    assert found is not None
+    file, summary = found
+    for block in summary.blocks:
+        start = block.start
+        for size in block.sizes:
+            stored.append(zlib.decompress(os.pread(file, size, start)))
+            start += size
+    os.close(file)
+    assert PASSWORD in SASL.read_bytes()
+    assert not [part for part in stored if PASSWORD in part]

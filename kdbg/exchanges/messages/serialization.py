@@ -71,17 +71,6 @@ class Packed:
         if exchange.findings:
             findings = json.dumps([*map(pack_finding, exchange.findings)]).encode()
             self._data.append(findings)
-        if request is not None and response is not None:
-            self._numbers.append(
-                _pack(
-                    place, exchange.number, request.names, exchange.correlation_id, exchange.answered,
-                    len(request.data), request.first_time, request.last_time,
-                    request.first_packet, request.last_packet, request.missing,
-                    len(response.data), response.first_time, response.last_time,
-                    response.first_packet, response.last_packet, response.missing, len(findings),
-                )
-            )  # fmt: skip
-            return
         self._numbers.append(
             _pack(
                 place, exchange.number, half.names if half is not None else 0, exchange.correlation_id,

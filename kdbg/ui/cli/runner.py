@@ -35,7 +35,7 @@ from ...exchanges.messages.peers import Attempts, Peers, Tried, endpoint
 from ...protocol.findings import ATTEMPTS, Finding, Kind
 from ...protocol.findings.amounts import count
 from ...protocol.findings.facts import Encrypted
-from ...views.index import narrows, pays
+from ...views.index import is_large, narrows, pays
 from ...views.reading import BrokerFile, Merged, Named, chosen, engine_of, grouped, open_any
 from ...views.render.values import escape
 from . import INTERRUPTED, REFUSED, UNDECODED
@@ -126,7 +126,7 @@ class Runner:
         self._logs, self._disk, self._merge, self._depth, self._at_once = logs, disk, merge, depth, at_once
         self._say, self._index = say, index
         self._indexed: IndexedCapture | None = None
-        self._lacks_index = False
+        self._lacks_index = self._is_large = False
         self.left: int | None = filters.limit
         self.seen = FilterTally()
         self.counts: Counter[str] = Counter()
@@ -190,7 +190,7 @@ class Runner:
 
     def _opened(self, file: str | Merged, choose: Choose, *, several: bool) -> OpenFile | None:
         """Return a file open; None, once that is said, for one that cannot be read."""
-        self._indexed, self._lacks_index = None, False
+        self._indexed, self._lacks_index, self._is_large = None, False, False
         if isinstance(file, Merged):
             self.filters = self.given
             self.files += 1
@@ -210,7 +210,9 @@ class Runner:
             self.refuse(error, file)
             return None
         self.files += not isinstance(opened, BrokerFile)
-        if isinstance(opened, Capture) and self._has_index(opened):
+        if type(opened) is Capture and opened.source.pipe is None and not self.writer.live:
+            self._is_large = is_large(opened.source.extent()[1])
+        if isinstance(opened, Capture) and self._is_large and self._index and pays(self.filters):
             from ...views.index.reader import indexed
 
             found = indexed(opened)
@@ -220,11 +222,6 @@ class Runner:
             elif found is not None:
                 found.forget()
         return OpenFile(self, opened, file, several=several)
-
-    def _has_index(self, capture: Capture) -> bool:
-        """Return whether a capture may have an index: it is large, and read as an index says that it is."""
-        plain = type(capture) is Capture and capture.source.pipe is None and not self.writer.live
-        return self._index and plain and pays(capture.source.extent()[1], self.filters)
 
     def refuse(self, error: CaptureError, file: str = "") -> None:
         """Say why a file cannot be read; one that nobody named, but a folder brought, is only skipped."""
@@ -247,21 +244,22 @@ class Runner:
         """
         capture = file.capture
         depth: Depth = "shallow" if self.filters.asks else self._depth
-        reads = depth if self.left is not None or self.writer.live else None
+        singly = self.left is not None and not self._is_large
+        reads = depth if singly or self.writer.live else None
         indexed = self._indexed if capture is self._indexed else None
         matching = indexed.matching(self.filters, self.seen, self.left) if indexed is not None else None
         engine = matching or engine_of(capture, self.filters, reads, met, timed=self.timed)
-        if self._lacks_index and reads is None and self.filters.last is None and isinstance(capture, Capture):
-            from ...views.index.writer import Recorded
+        if self._lacks_index and self.left is None and self.filters.last is None and isinstance(capture, Capture):
+            from ...views.index.recorded import Recorded
 
             engine = Recorded(engine, capture)
         if blocks is not None:
             packets = blocks(engine)
         elif self.writer.live:  # up to Ctrl-C, after which all that is known is shown
-            packets = capture.blocks(pause=PAUSE, singly=self.left is not None)
+            packets = capture.blocks(pause=PAUSE, singly=singly)
             packets = until_interrupted(packets, partial(setattr, self, "status", INTERRUPTED))
         else:
-            packets = capture.blocks(singly=self.left is not None)
+            packets = capture.blocks(singly=singly)
 
         def choose() -> Fits | None:
             """Return the filters as one, once the capture's first day is known."""

@@ -1,7 +1,7 @@
 """An index of a capture: of each exchange what filters compare, and where its bytes are in the file.
 
-A complete reading of a large capture writes it (writer.py) into the user's cache folder (cache.py); the next question
-reads the exchanges that may match, and no others (reader.py). layout.py has the form of the file.
+A complete reading of a large capture writes it (recorded.py, writer.py) into the user's cache folder (cache.py); the
+next one reads the exchanges that may match, and no others (reader.py, block.py). layout.py has the form of the file.
 """
 
 from __future__ import annotations
@@ -24,8 +24,17 @@ def narrows(filters: Filters) -> bool:
     return filters.but(where=None).asks
 
 
-def pays(size: int | None, filters: Filters) -> bool:
-    """Return whether a file of so many bytes, or of unknown size, is read with its index, if it has one."""
-    if size is None or size < LEAST or filters.timed or filters.given.keys() & OTHERS:
+def is_large(size: int | None) -> bool:
+    """Return whether a file of so many bytes, or of unknown size, may have an index.
+
+    A reading of it ends with a block of packets, also where that has more than `--limit` exchanges: an index has what
+    was counted at the end of each block.
+    """
+    return size is not None and size >= LEAST
+
+
+def pays(filters: Filters) -> bool:
+    """Return whether a large file is read with its index, if it has one."""
+    if filters.timed or filters.given.keys() & OTHERS:
         return False
     return not (os.environ.get(VARIABLE) or os.environ.get(ENVIRONMENT))

@@ -1,8 +1,8 @@
 """Reads with an index: the exchanges that may pass the filters, and no others, are read from the capture.
 
 The columns of the index choose exchanges that may pass; the filters themselves then decide, as they do without an
-index. What is in the closing line is the same, unless the reading ends early (`--limit`, `FILE#N`): then packets,
-connections and their findings are those of the whole capture.
+index. What is in the closing line is the same, too, also where the reading ends early (`--limit`, `FILE#N`): the index
+has what was counted by then.
 """
 
 from __future__ import annotations
@@ -168,15 +168,24 @@ class Matching:
         """Yield the exchanges that may pass."""
         for bounds, most in self._blocks():
             may = all(BY_NUMBER[name][0](value, bounds) for name, value in self._numbers.items())
-            if not (may or bounds.is_read):
+            last = self._filters.last
+            ends = last is not None and last < bounds.first_number + bounds.exchanges
+            if not (may or bounds.is_read or ends):
                 self.skipped += most
                 self._skip_kinds(bounds, most)
                 continue
             block = self._block(bounds)
             yield from self._chunks(block, self._candidates(block, most) if may else [], most)
+            if ends:
+                break
+        else:
+            self._finish()
+        self._note_all()
+
+    def _finish(self) -> None:
+        """Take what came after the last exchange, and the counts of the whole capture."""
         self.findings += [(peers_of(peers), unpack_finding(packed)) for peers, packed in self._summary.findings]
         self._count(Counts(*self._summary.counts))
-        self._note_all()
 
     def _count(self, counts: Counts) -> None:
         """Take as counts those of a moment of the reading."""

@@ -10,9 +10,8 @@ import json
 import zlib
 from array import array
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
-from functools import partial
 from operator import sub
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,6 @@ from uuid import UUID
 
 from ...atomic import AtomicFile
 from ...capture import Capture
-from ...errors import KdbgError
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.mistakes import Searches
 from ...protocol.findings import Finding, pack
@@ -364,53 +362,3 @@ def _bounds(columns: dict[str, array[int]], count: int) -> tuple[int, int, int, 
     slowest = max(map(sub, answered[1], asked[2]))
     first, last = min(min(asked[3]), min(answered[3])), max(max(asked[4]), max(answered[4]))
     return min(asked[1]), max(asked[1]), slowest, first, last
-
-
-class Recorded:
-    """Makes the exchanges that an engine makes, and writes the index of the capture that they are from.
-
-    Where the capture gets no index, or that cannot be written, `problem` says why, and the exchanges come all the same.
-    """
-
-    problem: str = ""
-    path: Path | None = None
-
-    def __init__(self, engine: Any, capture: Capture, path: Path | None = None) -> None:
-        self._engine: Pairing = engine
-        self._writer: IndexWriter | None = None
-        try:
-            self._writer = IndexWriter(capture, engine.known.searches, path)
-        except (Unfit, KdbgError, OSError) as error:
-            self.problem = str(error)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._engine, name)
-
-    def chunks(self, blocks: Iterable[Any]) -> Iterator[list[Exchange]]:
-        """Yield the exchanges that blocks complete."""
-        findings = self._engine.findings
-        told = 0
-        try:
-            for chunk in self._engine.chunks(blocks):
-                self._try(partial(IndexWriter.chunk, engine=self._engine, exchanges=chunk, found=findings[told:]))
-                yield chunk
-                told = len(findings)  # who takes them empties the list
-            self._try(partial(IndexWriter.commit, engine=self._engine, found=findings[told:]))
-            if self._writer is not None:
-                self.path, self._writer = self._writer.path, None
-        finally:
-            self._drop()
-
-    def _try(self, write: Callable[[IndexWriter], None]) -> None:
-        """Have something written; give up the index where that fails."""
-        if self._writer is not None:
-            try:
-                write(self._writer)
-            except (Unfit, KdbgError, OSError) as error:
-                self.problem = str(error)
-                self._drop()
-
-    def _drop(self) -> None:
-        if self._writer is not None:
-            writer, self._writer = self._writer, None
-            writer.drop()

@@ -30,7 +30,7 @@ class Recorded:
         self._writer: IndexWriter | None = None
         try:
             self._writer = IndexWriter(capture, engine.known.searches, path)
-        except (Unfit, KdbgError, OSError) as error:
+        except (Unfit, KdbgError, OSError, OverflowError) as error:
             self.problem = str(error)
 
     def __getattr__(self, name: str) -> Any:
@@ -56,7 +56,7 @@ class Recorded:
         if self._writer is not None:
             try:
                 write(self._writer)
-            except (Unfit, KdbgError, OSError) as error:
+            except (Unfit, KdbgError, OSError, OverflowError) as error:
                 self.problem = str(error)
                 self._drop()
 

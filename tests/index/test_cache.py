@@ -83,6 +83,14 @@ def test_an_expression_alone_is_asked_without_an_index(capture: Path, cached: Pa
     assert uses
 
 
+def test_records_are_read_with_it_unless_they_are_limited(capture: Path, cached: Path, uses: list[str]) -> None:
+    indexed(capture, cached)
+    call("records", capture, "--api", "produce", "--limit", "1")
+    assert not uses
+    call("records", capture, "--api", "produce")
+    assert uses
+
+
 def test_small_captures_get_none(capture: Path, cached: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kdbg.views.index.LEAST", capture.stat().st_size + 1)
     call("decode", capture, "-f", "summary")

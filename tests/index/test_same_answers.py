@@ -70,6 +70,9 @@ def test_a_question_has_the_same_answer_with_and_without_an_index(capture: Path)
         assert indexed.out == read.out, question
         assert indexed.status == read.status, question
         assert indexed.err == read.err, question
+        if "--limit" not in question:
+            asked = ("records", capture, *question)
+            assert call(*asked) == call(*asked, "--no-index"), question
 
 
 def test_captures_with_plaintext_have_indexes(cached: Path) -> None:

@@ -127,7 +127,7 @@ SHARED = {
         "tls", "ca", "cert", "cert_key", "server_name", "insecure", "tls_keys_out", "sasl_mechanism", "sasl_username",
         "sasl_password", "sasl_password_file", "sasl_token_file", "sasl_raw", "trust_advertised", "config",
     },
-    "decode": {"explain_fields", "depth", "only_errors", "jobs", "merge", "no_index"},
+    "decode": {"explain_fields", "fail_on", "depth", "only_errors", "jobs", "merge", "no_index"},
     "records": {"value", "value_as", "key_as", "schema", "registry", "registry_config"},
 }  # fmt: skip
 """Options of many commands, by the command whose page describes them; `kdbg COMMAND --help` lists them all."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import DEFINITIONS
+from .failing import fail_on_option
 from .filters import filter_options, take_filters
 from .options import (
     files_argument,
@@ -48,6 +49,7 @@ FEW = 3
               help="Show matching lines of this client or broker log with each exchange: kdbg guide logs.")  # fmt: skip
 @latency_option
 @index_option
+@fail_on_option()
 @input_options
 def command(
     files: tuple[str, ...], format: str, jobs: int, no_pager: bool, log: tuple[str, ...], latency: bool,

@@ -31,7 +31,7 @@ Command = Callable[..., Any]
 F = TypeVar("F", bound=Command)
 HELP: Final = {
     "color": "Colour the output; auto follows the terminal and NO_COLOR (default: auto).",
-    "conf": "Set a Spark configuration property. Repeatable.",
+    "conf": "Set a Spark property, or spark.hadoop.fs.s3a.* for S3. Repeatable.",
     "config": "Read brokers, TLS and SASL settings from a Java client.properties file.",
     "explain-fields": "Describe each field: next to it in a tree, below a hexdump.",
     "full": "Show long arrays and values in full (always so in a pipe).",
@@ -79,6 +79,18 @@ def setting(text: str) -> tuple[str, str]:
     if not name or not equals:
         raise click.BadParameter(f"invalid property {text!r}; use NAME=VALUE, such as spark.executor.memory=4g")
     return name, value
+
+
+def _take_conf(
+    context: click.Context, option: click.Parameter, given: tuple[tuple[str, str], ...]
+) -> list[tuple[str, str]]:
+    """Keep the properties of S3 for kdbg's access to it, until the command ends; return those for Spark."""
+    if not given:
+        return []
+    from ...scale.spark.archive.s3 import use_properties
+
+    context.call_on_close(lambda: use_properties(()))
+    return use_properties(given)
 
 
 def all_of(*options: Callable[[F], F]) -> Callable[[F], F]:
@@ -145,7 +157,9 @@ jobs_option: Final = click.option(
     "--jobs", "-j", type=click.IntRange(min=1), default=1, metavar="N",
     help="Use N worker processes (default: 1); the output is the same.",
 )  # fmt: skip
-conf_option: Final = click.option("--conf", multiple=True, type=setting, metavar="K=V", help=HELP["conf"])
+conf_option: Final = click.option(
+    "--conf", multiple=True, type=setting, metavar="K=V", callback=_take_conf, help=HELP["conf"]
+)
 write_option: Final = click.option("--write", metavar="FILE.pcap", help=HELP["write"])
 listen_options: Final = all_of(
     click.option("--listen", "-l", default="127.0.0.1:19092", metavar="HOST:PORT",

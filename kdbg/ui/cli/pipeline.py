@@ -13,7 +13,8 @@ import click
 from ...errors import InputError
 from ...protocol.findings import Kind, Severity
 from ...protocol.findings.amounts import count
-from . import DEFINITIONS, INTERRUPTED, REFUSED, UNDECODED
+from . import DEFINITIONS, INTERRUPTED, REFUSED
+from .failing import fail_on_option, status_of
 from .filters import archive_filter_options, take_filters
 from .options import HELP, Size, conf_option, input_options
 from .output import say
@@ -69,6 +70,7 @@ def duration(value: str) -> float:
               help="Treat a connection as closed after this idle time, with --follow (default: 10m).")  # fmt: skip
 @archive_filter_options
 @click.option("--show-secrets", is_flag=True, help="Write passwords, tokens and other secrets as well.")
+@fail_on_option()
 @input_options
 @click.option("--verbose", is_flag=True, help=HELP["verbose"])
 def command(captures: tuple[str, ...], out: str, **options: Any) -> int:
@@ -141,9 +143,11 @@ def options_of(given: dict[str, Any], filters: Filters) -> PipelineOptions:
     """Return the command line's options in the form that the pipeline takes."""
     from ...library import read_definitions
     from ...scale.spark.pipeline import PipelineOptions
+    from ...scale.spark.session import without_token
     from ...views.tables.message_columns import WantedRows
 
-    said = given | {"conf": [name for name, _ in given["conf"]]}  # the tables hold these; Spark's values may be keys
+    master = without_token(given["master"]) if given["master"] else None
+    said = given | {"conf": [name for name, _ in given["conf"]], "master": master}  # the tables hold no secrets
     for name, value in filters.given.items():
         said[name] = sorted(value) if isinstance(value, frozenset | tuple) else value
     return PipelineOptions(
@@ -211,7 +215,7 @@ def print_outcome(outcome: PipelineOutcome, out: str) -> int:
         listed = ", ".join(f"{severity} {count:,}" for severity, count in causes.items() if count)
         parts.append(count(outcome.causes.total(), "cause") + (f" ({listed})" if listed else ""))
     click.echo(" · ".join([*parts, f"tables in {escape(out)}"]), err=True)
-    return UNDECODED if any(Kind(kind).is_error for kind in findings) else 0
+    return status_of([*(Kind(kind).severity for kind in findings), *outcome.causes])
 
 
 def follow(captures: tuple[str, ...], out: str, filters: Filters, given: dict[str, Any]) -> int:
@@ -222,6 +226,7 @@ def follow(captures: tuple[str, ...], out: str, filters: Filters, given: dict[st
     from rich.console import Console
 
     from ...scale.spark import session
+    from ...scale.spark.archive.s3 import is_s3
     from ...scale.spark.follow.followed import Followed, Following
     from ...scale.spark.follow.tail import points, strangers
 
@@ -229,6 +234,8 @@ def follow(captures: tuple[str, ...], out: str, filters: Filters, given: dict[st
         raise InputError("--follow always appends; omit --append")
     if (given["master"] or "").startswith("sc://"):
         raise InputError("--follow cannot use Spark Connect; use another --master")
+    if is_s3(out):
+        raise InputError("--follow cannot write to S3; run kdbg pipeline --append on a schedule instead")
     named = [str(Path(name).resolve()) if "://" not in name else name for name in captures]
     for name in strangers(points(named, rolled=given["rolled"])):  # what is not there is refused too
         say(f"skipped {name}: --follow needs pcap files as written by tcpdump")

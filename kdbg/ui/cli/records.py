@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import DEFINITIONS
+from .failing import fail_on_option
 from .filters import filter_options, take_filters
 from .options import (
     files_argument,
@@ -52,6 +53,7 @@ WAYS = ("produced", "fetched", "stored")
 @filter_options
 @value_look_options
 @index_option
+@fail_on_option()
 @input_options
 def command(
     files: tuple[str, ...], format: str, keys: tuple[str, ...], count: bool, raw: bool, no_index: bool, **options: Any,

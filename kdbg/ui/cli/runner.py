@@ -38,7 +38,8 @@ from ...protocol.findings.facts import Encrypted
 from ...views.index import is_large, narrows, pays
 from ...views.reading import BrokerFile, Merged, Named, chosen, engine_of, grouped, open_any
 from ...views.render.values import escape
-from . import INTERRUPTED, REFUSED, UNDECODED
+from . import INTERRUPTED, REFUSED
+from .failing import status_of
 from .filters import unmatched_lines
 from .inputs import FindingCounts, InputFiles, Progress, closing_parts, passed_over, until_interrupted
 from .output import Writer
@@ -137,10 +138,10 @@ class Runner:
 
     @property
     def status(self) -> int:
-        """The exit status so far: what was set, or UNDECODED where a finding says that something could not be."""
+        """The exit status so far: what was set, or that of the findings, as --fail-on has it."""
         if self._status or not self._fails:
             return self._status
-        return UNDECODED if any(Kind(kind).is_error for kind in self.findings) else 0
+        return status_of(Kind(kind).severity for kind in self.findings)
 
     @status.setter
     def status(self, status: int) -> None:

@@ -18,9 +18,11 @@ from pyarrow import fs
 
 from ....capture.source import GLOB, glob, is_hidden, root_of
 from ....errors import CaptureRefused
+from .s3 import access, is_s3
 
 URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
 READ_AHEAD = 1 << 20
+SETUP = "; kdbg guide pipeline lists how to set endpoint, region and credentials"
 HIDDEN = ".kdbg-"
 """What the name of a run's folder for temporary files begins with."""
 
@@ -37,6 +39,8 @@ def resolve(name: str) -> tuple[fs.FileSystem, str, str]:
     if not URL.match(name):
         return fs.LocalFileSystem(), str(Path(name)), ""
     with refusals(name):
+        if is_s3(name):
+            return (*access().filesystem(name), name[: name.index("://") + 3])
         system, path = fs.FileSystem.from_uri(name)
     return system, path, name.removesuffix("/").removesuffix(path.removesuffix("/"))
 
@@ -61,7 +65,8 @@ def refusals(name: str) -> Iterator[None]:
         if isinstance(error, CaptureRefused):
             raise
         problem = words.get(type(error)) or getattr(error, "strerror", None) or str(error)
-        raise CaptureRefused(name, problem.splitlines()[0]) from error
+        hint = SETUP if "AWS Error" in problem else ""
+        raise CaptureRefused(name, problem.splitlines()[0].rstrip(".") + hint) from error
 
 
 def find(name: str) -> list[StoredFile]:

@@ -168,7 +168,9 @@ class Following(Pipeline):
         horizons = [max(before.newest.get(name, 0) - self.patience, before.least) for name in plan.captures]
         horizons = [ALL] * len(horizons) if over else horizons
         waiting = f"{output.own}/waiting-{number}"
-        more = self._tasks(len(before.waiting)).mapInArrow(partial(waited, before.waiting, plan.captures), RUN)
+        more = self._tasks(len(before.waiting)).mapInArrow(
+            tasks.task(partial(waited, before.waiting, plan.captures)), RUN
+        )
         making = self._making(plan)
         pair = partial(tasks.pair, making.folder, partial(Follower, making, waiting, horizons))
         paired = self._paired(plan, pair, more if before.waiting else None)

@@ -29,6 +29,7 @@ from ....protocol.definitions import MessageDefinition, apis
 from ....protocol.grammars import serving
 from ....views.tables.columns import CAUSES
 from ....views.tables.rows import Rows
+from ..archive import s3
 from ..archive.files import counted
 from ..archive.plan import Plan
 from ..archive.store import HIDDEN, OutputFile, resolve
@@ -90,12 +91,17 @@ def report(said: Any) -> pa.RecordBatch:
 def task(stage: Stage, definitions: Sequence[MessageDefinition] = ()) -> Stage:
     """Return the stage with message definitions served beside kdbg's own grammars, and little garbage collected.
 
+    It reaches S3 as this process does.
+
     Spark's workers collect garbage after every task, and would look through all of kdbg each time. What is there when
     a task begins, which is when the garbage of the one before is gone, is here to stay.
     """
 
+    reached = s3.shared()
+
     def whole(batches: Batches) -> Batches:
         gc.freeze()
+        s3.use(reached)
         with seldom_collected(), serving(apis(definitions).apis) if definitions else nullcontext():
             yield from stage(batches)
 

@@ -54,7 +54,7 @@ def questions(capture: Path) -> Iterator[tuple[str, ...]]:
     yield ("--limit", "2", "--errors=all")
     yield ("--limit", str(len(found)), "--slower-than", "0.001")
     yield ("--exchange", str(one.number), "--topic", "nosuch")
-    yield ("--exchange", f"{one.number},{len(found) + 5}", "--limit", "1")
+    yield ("--exchange", str(one.number), "--exchange", str(len(found) + 5), "--limit", "1")
 
 
 FORMS = ("summary", "tree", "json")

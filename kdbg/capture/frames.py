@@ -54,7 +54,7 @@ class Frames:
     def __iter__(self) -> Iterator[Frame]:
         number, last = 0, 0
         try:
-            for data, packets, _ in packets_of(self.source.stream, self._reader, self._head):
+            for data, packets in packets_of(self.source.stream, self._reader, self._head):
                 for time, link, start, end in packets:
                     number, last = number + 1, last if time is None else time
                     sent = max(self._reader.sent(data, start), end - start)

@@ -128,6 +128,9 @@ class ChunkStream(io.RawIOBase):
         self.count += size
         return size
 
+    def tell(self) -> int:
+        return self.count
+
     def ahead(self, least: int) -> bytes:
         """Return the bytes that come next without taking them: at least `least`, if so many are left."""
         while len(self._rest) < least and (more := self._chunk()):
@@ -253,8 +256,8 @@ def _inflated(chunks: Iterator[bytes], codec: str, fresh: Callable[[], Any], err
         raise OSError(f"the {codec} stream is truncated")
 
 
-Batch: TypeAlias = tuple[bytes, list[RawPacket], int]
-"""Bytes of a file, the packets that were found in them, and where in the file the bytes begin."""
+Batch: TypeAlias = tuple[bytes, list[RawPacket]]
+"""Bytes of a file, and the packets that were found in them."""
 
 
 class Damaged(Exception):
@@ -309,17 +312,15 @@ def packets_of(
 
     `is_silent` is asked before the source is waited on; if it is, a batch without packets is yielded first.
     """
-    place = 0 if data else HEADER
     while True:
         packets, used, missing, damage = reader.take(data)
         if packets:
-            yield data, packets, place
+            yield data, packets
         if damage:
             raise Damaged(damage)
         data = data[used:]
-        place += used
         if is_silent():
-            yield b"", [], place
+            yield b"", []
         pieces, wanted = [], missing if data else 1
         while wanted > 0 and (piece := stream.read1(CHUNK)):  # with what else has come
             pieces.append(piece)

@@ -104,7 +104,7 @@ class Relaying(PacketOutput):
                 return  # its status says why
             reader, head = open_reader(source, lambda text: None)
             try:
-                for data, packets, _ in packets_of(source.stream, reader, head):
+                for data, packets in packets_of(source.stream, reader, head):
                     for time, link, start, end in packets:
                         sent = max(reader.sent(data, start), end - start)
                         self.hand_on(link, self.now if time is None else time, data[start:end], sent)

@@ -70,7 +70,7 @@ def placed(link: int, packets: list[bytes]) -> tuple[bytes, list[RawPacket]]:
 def test_in_every_capture(path: Path) -> None:
     source = open_source(path)
     try:
-        for data, packets, _ in open_packets(source, lambda problem: None):
+        for data, packets in open_packets(source, lambda problem: None):
             assert at_once(data, packets) == each(data, packets)
     except Damaged:
         pass

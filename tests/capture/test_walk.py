@@ -33,7 +33,7 @@ RawPacket = tuple[int | None, int, bytes]
 def ours(source: str | io.BytesIO) -> Iterator[RawPacket]:
     opened = open_source(source)
     try:
-        for data, packets, _ in open_packets(opened, lambda problem: None):
+        for data, packets in open_packets(opened, lambda problem: None):
             yield from ((time, link, data[start:end]) for time, link, start, end in packets)
     except Damaged:  # as scapy does
         pass

@@ -30,6 +30,8 @@ def tables() -> str:
     for name, kinds in columns.TABLES.items():
         rows = [f"| `{column}` | {kind} | {columns.ABOUT[name][column]} |" for column, kind in kinds.items()]
         parts.append("\n".join([f"## {name}", "", "| column | type | what it is |", "| --- | --- | --- |", *rows, ""]))
+        if name in columns.KEYS:
+            parts.append(f"Key: {', '.join(f'`{column}`' for column in columns.KEYS[name])}\n")
     return "\n".join(parts)
 
 

@@ -32,7 +32,7 @@ def test_all_captures_together_hold_every_exchange_that_decode_finds(run: Run) -
     out, outcome = run(captures)
     found = tabled(out)
     assert found == decoded(captures)
-    assert outcome.rows["exchanges"] == outcome.counts["exchanges"] == len(found) > 500
+    assert outcome.rows["exchanges"] == outcome.counts["exchanges"] == len(found) > 300
 
 
 def test_the_counts_add_up(run: Run) -> None:
@@ -83,7 +83,7 @@ def test_a_rolled_capture_is_what_it_was_in_one_file(
     folder = rolled(tmp_path / "rolled", packets, 17, Random(partitions))
     files = sorted(folder.iterdir(), key=lambda path: Random(path.name).random())
     out, _ = run(files, partitions=partitions, split=split)
-    assert tabled(out) == decoded([whole], f"{folder}/roll.pcap*")
+    assert tabled(out) == decoded([whole], "roll.pcap")
     out, _ = run([whole], partitions=partitions, split=split)
     assert tabled(out) == decoded([whole])
 
@@ -121,7 +121,7 @@ def test_what_is_beyond_a_tasks_share_is_decoded_by_others(
     run: Run, whole: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pipeline, "PER_TASK", 1 << 14)
-    out, outcome = run([whole], partitions=64)
+    out, outcome = run([whole], partitions=64, split=1 << 16)
     assert tabled(out) == decoded([whole])
     assert outcome.findings.total() == ask(out, "SELECT count(*) FROM {problems}")[0][0]
 
@@ -152,7 +152,11 @@ def test_secrets_in_a_capture_open_all_of_it_and_no_other(run: Run, tmp_path: Pa
     for path, secrets in ((held, block(10, struct.pack("<II", 0x544C534B, len(keys)) + keys)), (bare, b"")):
         path.parent.mkdir()
         path.write_bytes(section() + links + blocks[0] + secrets + b"".join(blocks[1:]))
-    out, _ = run([held, bare], partitions=8)
-    assert tabled(out) == decoded([held, bare])
-    assert ask(out, "SELECT count(*), count(DISTINCT capture) FROM {exchanges}") == [(90, 1)]
-    assert list(Path(out).rglob("*.keys")) == []
+    for filters in (Filters(), Filters(port=9093)):  # connections are paired by one task, or by several
+        out, _ = run([held, bare], partitions=8, filters=filters)
+        assert tabled(out) == decoded([held, bare])
+        [(exchanges, captures, numbers)] = ask(
+            out, "SELECT count(*), count(DISTINCT capture), count(number) FROM {exchanges}"
+        )
+        assert (exchanges, captures, numbers) == (90, 1, 0 if filters.port else 90)
+        assert list(Path(out).rglob("*.keys")) == []

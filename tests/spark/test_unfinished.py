@@ -66,7 +66,7 @@ def batches(folder: Path, parts: list[list[Packet]]) -> Found:
         told += [repr(said(each)) for name, _ in result["pieces"] for _, each in exchanges(str(here), name, {})]
         for name in tables:
             files = list(folder.glob(f"{name}/*/{number}-*.parquet"))
-            tables[name] += [repr(row) for file in files for row in polars.read_parquet(file).rows()]
+            tables[name] += [repr(row) for file in files for row in polars.read_parquet(file).drop("run").rows()]
     assert not waiting
     return sorted(told), {name: sorted(rows) for name, rows in tables.items()}, most
 

@@ -29,6 +29,7 @@ from ..messages.peers import Peers
 from ..messages.rejection import note_rejection
 from .identify import API_VERSIONS, LIKELY, Before, Candidate, identify
 from .in_flight import LOOK, MAX_BYTES, MAX_IN_FLIGHT, InFlight, Stragglers, Unmatched, correlation_id_at, reads
+from .repeats import Repeats
 from .requests import Prefix, Prefixes, RequestHeader, fits, of_sequence, read_prefix
 from .search import REFUSED
 
@@ -75,6 +76,8 @@ class Pairing:
     handshake: int | None = None
     """The version of the last SaslHandshake request, until its tokens are through."""
     unseen: Before | None = None
+    begun: Repeats = field(default_factory=Repeats)
+    unsolicited: Repeats = field(default_factory=Repeats)
     _holds_much: bool = False
     _lost_until: Exchange | None = None
 
@@ -91,6 +94,13 @@ class Pairing:
         """Whether nothing waits: no request for its response, no token, no word on what was odd."""
         waits = self.in_flight or self.unmatched or self.stragglers.overtaken or self.tokens
         return self.open_ends == 2 and not (waits or self.findings or self.undecided)
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether requests and responses went on as usual so far, and nothing but requests in flight waits."""
+        waits = self.unmatched or self.stragglers.wait or self.tokens or self._lost_until is not None
+        said = self.findings or self.undecided or self.handshake is not None or self._holds_much
+        return self.open_ends == 2 and self.latest is not None and self.answered > 0 and not (waits or said)
 
     # Requests
 
@@ -134,6 +144,7 @@ class Pairing:
     def _register(self, exchange: Exchange, half: CapturedMessage, *, early: bool = True) -> Exchange:
         """Let a request wait for its response; `early`: that may be here."""
         exchange.request, half.known = half, self.known
+        exchange.repeats = self.begun.count(half.first_time, exchange.correlation_id)
         if half.missing:
             exchange.findings.append(broken_off(half))
         if self.unmatched and exchange.api is not SASL_TOKEN:
@@ -308,6 +319,7 @@ class Pairing:
         read = bool(candidates) and (secret[0] or not any(secret))  # read as the first, another's might be shown
         exchange = Exchange(self.peers, None, 0, correlation_id_at(half.data)[0], None)
         exchange.response = half
+        exchange.repeats = self.unsolicited.count(half.first_time, exchange.correlation_id)
         if read:
             exchange.api = half.api = candidates[0].api
             exchange.version = half.version = candidates[0].version

@@ -29,10 +29,10 @@ from .mistakes import Searches
 from .peers import Decrypted, Peers, Process, Via
 from .rejection import note_rejection
 
-NUMBERS = struct.Struct("<IqqiB" + "qqqqqq" * 2 + "I")
+NUMBERS = struct.Struct("<IqqiBI" + "qqqqqq" * 2 + "I")
 """The place of what it has in common with others, its number, how many names were known, correlation id, whether it is
-answered; of both halves bytes (-1: there is none), times, packets and missing bytes; bytes of findings, which are JSON
-after those of the halves."""
+answered, how many like it came before; of both halves bytes (-1: there is none), times, packets and missing bytes;
+bytes of findings, which are JSON after those of the halves."""
 NO_HALF = (-1, 0, 0, 0, 0, 0)
 _pack = NUMBERS.pack
 SIZES = struct.Struct("<QQQ")
@@ -74,7 +74,7 @@ class Packed:
         self._numbers.append(
             _pack(
                 place, exchange.number, half.names if half is not None else 0, exchange.correlation_id,
-                exchange.answered, *_numbers(request), *_numbers(response), len(findings),
+                exchange.answered, exchange.repeats, *_numbers(request), *_numbers(response), len(findings),
             )
         )  # fmt: skip
 
@@ -110,10 +110,10 @@ def unpack(
     """
     searches = searches or Searches()
     all_shared = [in_common(each, topics, searches) for each in json.loads(common)]
-    for shared, number, names, correlation_id, answered, *rest in NUMBERS.iter_unpack(exchanges):
+    for shared, number, names, correlation_id, answered, repeats, *rest in NUMBERS.iter_unpack(exchanges):
         capture, peers, api, version, client_id, known = all_shared[shared]
         exchange = Exchange(peers, api, version, correlation_id, client_id)
-        exchange.number, exchange.answered = number, bool(answered)
+        exchange.number, exchange.answered, exchange.repeats = number, bool(answered), repeats
         asked = place + max(rest[0], 0)
         told = asked + max(rest[6], 0)
         found = told + rest[12]
@@ -139,11 +139,15 @@ class Parcels:
     def __init__(self, topics: dict[UUID, str]) -> None:
         self.topics: dict[UUID, str] = topics
         self._known: dict[int, int] = {}
-        self._searches = Searches()
+        self.searches: Searches = Searches()
+
+    def copied(self, copy: int) -> None:
+        """Take note that the copy of this number is made now."""
+        self._known[copy] = len(self.topics)
 
     def pack(self, exchanges: Sequence[Exchange], copy: int) -> list[bytes]:
-        """Return exchanges for the copy of this number, as bytes in parts; the first ones when it is made."""
-        packed, known = Packed(), self._known.get(copy, len(self.topics))
+        """Return exchanges for the copy of this number, as bytes in parts."""
+        packed, known = Packed(), self._known[copy]
         self._known[copy] = len(self.topics)
         for exchange in exchanges:
             packed.add(exchange)
@@ -156,7 +160,7 @@ class Parcels:
         ends = [*accumulate(SIZES.unpack_from(packed), initial=SIZES.size)]
         names, numbers, common = (packed[start:end] for start, end in pairwise(ends))
         self.topics.update(pickle.loads(names))  # what `pack` made
-        return [exchange for _, exchange in unpack(numbers, common, packed, self.topics, ends[-1], self._searches)]
+        return [exchange for _, exchange in unpack(numbers, common, packed, self.topics, ends[-1], self.searches)]
 
 
 def in_common(
@@ -170,14 +174,14 @@ def in_common(
 
 def peers_of(packed: list[Any]) -> Peers:
     """Return the peers that JSON has as a list."""
-    number, client, broker, first_packet, tls, via, ends = packed
+    number, client, broker, first_packet, tls, via, ends, start = packed
     decrypted = Decrypted(tls[0], tls[1], tls[2], tuple(tls[3])) if tls is not None else None
     said = Via(*via) if via is not None else None
     processes = None
     if ends is not None:
         near, far = (Process(*end) if end is not None else None for end in ends)
         processes = near, far
-    return Peers(number, tuple(client), tuple(broker), first_packet, decrypted, said, processes)
+    return Peers(number, tuple(client), tuple(broker), first_packet, decrypted, said, processes, start)
 
 
 def _half(

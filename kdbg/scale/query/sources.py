@@ -36,9 +36,9 @@ class Decoded(Decoding):
         self._waiting: dict[str, list[Any]] = {table: [] for table in tables}
         self._size = 0
 
-    def capture(self, capture: Capture, filters: Filters | None = None) -> None:
-        """Decode a capture to its end; `filters` are those for it, where not those for all."""
-        super().capture(capture, filters)
+    def capture(self, capture: Capture, filters: Filters | None = None, name: str = "") -> None:
+        """Decode a capture to its end; `filters` and `name` are as `Decoding` takes them."""
+        super().capture(capture, filters, name)
         for table in self.tables:
             self._write(table)
 

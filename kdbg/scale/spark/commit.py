@@ -31,6 +31,7 @@ from pyarrow import fs
 from ... import __version__
 from ...errors import InputError, KdbgError, SparkError
 from ...views.tables.columns import RUNS, STATE
+from .archive.duplicates import Contents
 from .archive.store import HIDDEN, refusals
 from .delta import (
     APPEND,
@@ -68,6 +69,7 @@ class Output(DeltaFolder):
     def _rename(self) -> None:
         self.started: datetime = datetime.now(UTC)
         self.run: str = f"{self.started:%Y%m%dT%H%M%S%f}-{platform.node()}-{os.getpid()}"
+        self.name: str = self.run  # in the tables
         self.folder: str = f"{self.out}/{HIDDEN}{self.run}"
         self._hidden = f"{self.root}/{HIDDEN}{self.run}"
         self.is_decided: bool = False
@@ -83,6 +85,10 @@ class Output(DeltaFolder):
     def known(self) -> dict[str, int]:
         """Return the files that the tables hold, with their sizes at that time."""
         return {name: size for _, entry in self.entries() for name, size in entry["files"].items()}
+
+    def contents(self) -> list[Contents]:
+        """Return what the captures hold that the tables were made of."""
+        return [Contents(*one) for _, entry in self.entries() for one in entry.get("contents", ())]
 
     def begin(self) -> None:
         """Make the folder for temporary files, and delete those of runs that were killed."""

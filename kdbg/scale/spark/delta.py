@@ -198,6 +198,10 @@ class DeltaFolder:
             raise InputError(f"{self.out}: no tables; create them with kdbg pipeline")
         return rows
 
+    def roots(self) -> dict[str | None, list[str]]:
+        """Return the folders below which the files of each run are that tables name by their paths."""
+        return {row["run"]: json.loads(row["entry"]).get("roots", []) for row in self.runs(["run", "entry"])}
+
     def run_rows(self, table: DeltaTable, columns: list[str]) -> list[dict[str, Any]]:
         """Return these columns of the rows of the table of runs, in the order of the runs."""
         found: list[dict[str, Any]] = []

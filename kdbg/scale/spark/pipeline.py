@@ -26,7 +26,8 @@ from ...protocol.definitions import MessageDefinition
 from ...protocol.findings.amounts import count
 from ...views.tables.columns import CAUSES
 from ...views.tables.message_columns import WantedRows
-from .archive.files import file_rows, missed, numbered, read_files, recut, uncounted
+from .archive.duplicates import Contents
+from .archive.files import contents_of, file_rows, missed, numbered, read_files, recut, uncounted
 from .archive.plan import SPLIT, CutPoint, Plan, nanoseconds
 from .commit import Output
 from .delta import TableFile
@@ -78,8 +79,10 @@ class PipelineOutcome:
     problems: list[tuple[str, str]] = field(default_factory=list)
     """What is wrong with captures themselves: (file, what)."""
     files: list[TableFile] = field(default_factory=list)
-    diagnosed: dict[str, bool] | None = None
-    """The captures that were judged, None where that was not asked for: whether each has several files."""
+    contents: list[Contents] = field(default_factory=list)
+    """What the captures hold, by which they are recognised."""
+    diagnosed: dict[str, str] | None = None
+    """The captures that were judged, None where that was not asked for, each with its file, "" for several."""
     causes: Counter[str] = field(default_factory=Counter)
     """What diagnosis found, by severity."""
 
@@ -120,7 +123,9 @@ class Pipeline:
             entry = {
                 "options": self.options.said,
                 "captures": plan.captures,
+                "roots": plan.roots,
                 "files": {file.place: file.size for file in plan.files},
+                "contents": outcome.contents,
                 "skipped_files": skipped,
                 "passed_over": skipped,  # the old name
                 "counts": dict(outcome.counts),
@@ -159,10 +164,10 @@ class Pipeline:
     def _judge(self, plan: Plan, outcome: PipelineOutcome) -> None:
         """Have each capture judged as a whole, whatever the filters leave of it in the tables."""
         judge = partial(tasks.judge, plan, self.output.folder, sorted(self.options.filters.tls_keys or ()))
-        outcome.diagnosed = {
-            name: len({split.file for split in plan.splits if split.capture == number}) > 1
-            for number, name in enumerate(plan.captures)
-        }
+        outcome.diagnosed = {}
+        for number, name in enumerate(plan.captures):
+            first, *others = {split.file for split in plan.splits if split.capture == number}
+            outcome.diagnosed[name] = "" if others else plan.files[first].name
         for report in self._reports("judge", len(plan.captures), judge):
             outcome.files += [TableFile(*file) for file in report["files"]]
             outcome.causes.update(report["causes"])
@@ -170,7 +175,8 @@ class Pipeline:
     def _making(self, plan: Plan) -> Making:
         """Return how tasks make rows; those that pair make them of no more than twice their fair share."""
         share = max(PER_TASK, 2 * plan.size // self._partitions(plan))
-        return Making(plan.captures, self.output.folder, self.options.filters, self.options.wanted, share)
+        output, options = self.output, self.options
+        return Making(plan.captures, output.folder, options.filters, options.wanted, share, output.name)
 
     def _paired(self, plan: Plan, pair: tasks.Stage, more: DataFrame | None = None) -> list[dict[str, Any]]:
         """Read the plan's packets, shuffle them and pair what they say; `more` are runs that are known already."""
@@ -209,7 +215,8 @@ class Pipeline:
     def _files(self, plan: Plan, paired: list[dict[str, Any]], outcome: PipelineOutcome) -> None:
         """Write what was read of each file, and count it."""
         read = read_files(plan, (split for report in paired for split in report["splits"]))
-        tables = Tables(self.output.folder)
+        outcome.contents = [*contents_of(plan, read)]
+        tables = Tables(self.output.folder, self.output.name)
         for table, time, row, kind in file_rows(plan, read):
             tables.add(table, time, row)
             if kind:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
@@ -76,6 +77,7 @@ def command(
     tcpdump -i any -U -w - tcp port 9092 | kdbg decode -
     """
     from .exchange_output import ExchangeOutput, depth_of
+    from .inputs import AUTO
     from .runner import Runner
 
     read = take_view_readers(options, format, "kdbg records, or ")
@@ -97,12 +99,13 @@ def command(
                 raise CaptureError(name, "no protocol lines of a client or broker", "see kdbg guide logs")
             joins.append(join.Join(name if len(log) > 1 else "", ApplicationLog(source).blocks()))
         live = any(is_live(file) for file in files)
-        writer = stack.enter_context(writing(live=live, pager=not no_pager and jobs == 1))
-        index = not (no_index or log or timed or jobs > 1 or DEFINITIONS in click.get_current_context().meta)
+        writer = stack.enter_context(writing(live=live, pager=not no_pager and jobs <= 1))
+        index = not (no_index or log or timed or DEFINITIONS in click.get_current_context().meta)
         runner = Runner(
-            wanted, writer, logs=True, disk=True, merge=merge, timed=timed, depth=depth_of(format), index=index
-        )
-        write_files(files, runner, ExchangeOutput(runner, format, shape, jobs), joins)
+            wanted, writer, logs=True, disk=True, merge=merge, timed=timed, depth=depth_of(format), index=index,
+            jobs=1 if jobs == AUTO and sys.stdout.isatty() else jobs,  # whoever reads along wants the first screen
+        )  # fmt: skip
+        write_files(files, runner, ExchangeOutput(runner, format, shape), joins)
     return runner.status
 
 

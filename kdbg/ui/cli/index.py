@@ -50,7 +50,6 @@ def command(files: tuple[str, ...], beside: bool, listed: bool, clear: bool) -> 
 
 def write_indexes(files: Sequence[str], *, beside: bool) -> int:
     """Write the index of each file; print where it is, or why there is none."""
-    from ...exchanges.engine.driver import seldom_collected
     from ...exchanges.filters.filter_set import Filters
     from ...protocol.findings.amounts import count
     from ...views.index.cache import path_beside
@@ -61,7 +60,7 @@ def write_indexes(files: Sequence[str], *, beside: bool) -> int:
 
     exchanges = refused = 0
 
-    def read(capture: Capture, filters: Filters) -> None:
+    def read(capture: Capture, filters: Filters, named: str) -> None:
         nonlocal exchanges, refused
         path = path_beside(capture.name) if beside else None
         recorded = Recorded(engine_of(capture, filters, None), capture, path)
@@ -75,6 +74,5 @@ def write_indexes(files: Sequence[str], *, beside: bool) -> int:
         read = f"{count(recorded.count, 'exchange')} · {amount(capture.source.feed.count)}"
         click.echo(printable(f"{capture.name}: {read} · index {size} · {recorded.path}"))
 
-    with seldom_collected():
-        _, complete = read_captures(files, Filters(), read, lambda: exchanges)
+    _, complete = read_captures(files, Filters(), read, lambda: exchanges)
     return 0 if complete and not refused else REFUSED

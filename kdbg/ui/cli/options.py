@@ -14,7 +14,6 @@ import click
 
 from ...budget import DEFAULT, LEAST, MEMORY, VARIABLE, size_of
 from ...errors import InputError
-from ...extras import require
 from ...views.render.views import VIEWS, View
 from . import DEFINITIONS, printable
 
@@ -71,6 +70,13 @@ def rotation(text: str) -> Rotation:
     if not files.strip().isdigit() or not int(files):
         raise click.BadParameter(f"not SIZE*N: {text!r}; use SIZE*N, such as 100MB*10")
     return Rotation(Size(SMALLEST_FILE).convert(size, None, None), int(files))
+
+
+def process_count(text: str) -> int:
+    """Parse how many processes to use; 0 is auto."""
+    if text != "auto" and not (text.isdecimal() and int(text)):
+        raise click.BadParameter(f"invalid number of processes {text!r}; use a number such as 4, or auto")
+    return int(text) if text != "auto" else 0
 
 
 def setting(text: str) -> tuple[str, str]:
@@ -154,8 +160,8 @@ latency_option: Final = click.option(
     help="Break down latency (network, broker, throttling) and show TCP statistics; see kdbg guide latency.",
 )
 jobs_option: Final = click.option(
-    "--jobs", "-j", type=click.IntRange(min=1), default=1, metavar="N",
-    help="Use N worker processes (default: 1); the output is the same.",
+    "--jobs", "-j", type=process_count, default="auto", metavar="N",
+    help="Use N processes (default: auto, which is all cores for captures of 100 MB or more); the output is the same.",
 )  # fmt: skip
 conf_option: Final = click.option(
     "--conf", multiple=True, type=setting, metavar="K=V", callback=_take_conf, help=HELP["conf"]
@@ -233,6 +239,8 @@ input_options: Final = all_of(definitions_option, memory_option)
 
 def need_screen(command: str, hint: str = "omit --tui for pipes and files") -> None:
     """Raise `InputError` where no screen can be shown for a command."""
+    from ...extras import require
+
     require(command, "tui", "textual")
     if not (sys.stdout.isatty() and sys.stdin is not None):
         raise InputError(f"{command} needs a terminal; {hint}")

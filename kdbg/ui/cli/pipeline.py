@@ -61,6 +61,8 @@ def duration(value: str) -> float:
 @click.option("--values", is_flag=True, help="Write record keys, values and headers as well.")
 @click.option("--diagnose", is_flag=True, help="Diagnose each capture as well; kdbg diagnose DIR prints the causes.")
 @click.option("--append", is_flag=True, help="Append to existing tables and skip files already in them.")
+@click.option("--allow-duplicates", is_flag=True,
+              help="Decode copies of captures too, instead of skipping them.")  # fmt: skip
 @click.option("--follow", is_flag=True, help="Keep running and add new data in batches.")
 @click.option(
     "--interval", type=duration, default="30s", help="Set the interval between --follow batches (default: 30s)."
@@ -116,7 +118,8 @@ def run_once(captures: tuple[str, ...], out: str, filters: Filters, given: dict[
     output = Output(out)
     there = output.known()  # which refuses tables of earlier versions
     known = there if given["append"] else {}
-    planned = plan(captures, given["split"], rolled=given["rolled"], known=known)
+    how = {name: given[name] for name in ("rolled", "allow_duplicates")}
+    planned = plan(captures, given["split"], known=known, contents=output.contents() if known else (), **how)
     if planned.refused:
         say(passed_over([f"{name}: {problem}" for name, problem in planned.refused]))
     if not planned.files:

@@ -28,7 +28,7 @@ import click
 from ...capture import Capture
 from ...errors import CaptureError
 from ...exchanges.engine.direction import Depth
-from ...exchanges.engine.driver import PAUSE, Drive, Fits, Pairing, seldom_collected
+from ...exchanges.engine.driver import PAUSE, Drive, Fits, Pairing
 from ...exchanges.filters.filter_set import Filters, FilterTally
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.peers import Attempts, Peers, Tried, endpoint
@@ -41,12 +41,13 @@ from ...views.render.values import escape
 from . import INTERRUPTED, REFUSED
 from .failing import status_of
 from .filters import unmatched_lines
-from .inputs import FindingCounts, InputFiles, Progress, closing_parts, passed_over, until_interrupted
+from .inputs import AUTO, FindingCounts, InputFiles, Progress, closing_parts, passed_over, processes, until_interrupted
 from .output import Writer
 
 if TYPE_CHECKING:
     from ...analysis.logs.log import ApplicationLog
-    from ...exchanges.engine.engine import Watch
+    from ...exchanges.engine.engine import Engine, Watch
+    from ...exchanges.jobs import ExchangePool
     from ...views.index.reader import IndexedCapture
     from .outlets import Outlet
 
@@ -109,7 +110,7 @@ class Runner:
     are read as one; None does so where it is plain that they are. `timed`: exchanges know where their time went.
     `depth` is how far all messages are read. `fails`: what could not be decoded makes the exit status. `at_once`: each
     connection that failed to open is told by itself, as soon as it is known. `say` prints a line of text. `index`: the
-    index of a large capture is used, and written where there is none.
+    index of a large capture is used, and written where there is none. `jobs` processes, or `AUTO`, work on a capture.
     """
 
     filters: Filters
@@ -121,13 +122,14 @@ class Runner:
         self, filters: Filters, writer: Writer, *, logs: bool = False, disk: bool = False, merge: bool | None = False,
         timed: bool = False, depth: Depth = "shallow", fails: bool = True, at_once: bool = False,
         outlet: Outlet | None = None, say: Callable[[str], None] | None = None, index: bool = False,
+        jobs: int = 1,
     ) -> None:  # fmt: skip
         self.writer, self.filters, self.given = writer, filters, filters
-        self.timed, self.outlet = timed, outlet
+        self.timed, self.outlet, self.jobs = timed, outlet, jobs
         self._logs, self._disk, self._merge, self._depth, self._at_once = logs, disk, merge, depth, at_once
         self._say, self._index = say, index
         self._indexed: IndexedCapture | None = None
-        self._lacks_index = self._is_large = False
+        self._lacks_index = self._is_large = self._is_alone = False
         self.left: int | None = filters.limit
         self.seen = FilterTally()
         self.counts: Counter[str] = Counter()
@@ -169,7 +171,7 @@ class Runner:
         for error in found.refused:
             self.refuse(error)
         try:
-            with seldom_collected(), self.progress.through(found.files):
+            with self.progress.through(found.files):
                 files = grouped(found.files, self._merge)
                 for file in files:
                     opened = self._opened(file, choose, several=len(files) > 1)
@@ -250,7 +252,8 @@ class Runner:
         indexed = self._indexed if capture is self._indexed else None
         matching = indexed.matching(self.filters, self.seen, self.left) if indexed is not None else None
         engine = matching or engine_of(capture, self.filters, reads, met, timed=self.timed)
-        if self._lacks_index and self.left is None and self.filters.last is None and isinstance(capture, Capture):
+        self._is_alone = indexed is not None or (self._lacks_index and self._reads_all(file))
+        if self._is_alone and indexed is None and isinstance(capture, Capture):
             from ...views.index.recorded import Recorded
 
             engine = Recorded(engine, capture)
@@ -301,7 +304,8 @@ class Runner:
                 self.findings.update(matching.skipped_kinds)
             lines = 0 if isinstance(capture, Capture) else capture.lines
             self.counts.update(
-                packets=capture.packets, lines=lines, exchanges=drive.seen, shown=drive.wanted,
+                packets=capture.packets, lines=lines, exchanges=drive.seen + drive.elsewhere,
+                shown=drive.wanted + drive.elsewhere,
                 connections=engine.connections, others=engine.other_connections,
                 **capture.lost._asdict() if capture.lost is not None else {},
             )  # fmt: skip
@@ -316,6 +320,35 @@ class Runner:
             for problem in capture.problems:
                 self.findings.note(problem)
                 self.say(f"{file.name}: {escape(problem.text)}")
+
+    def _reads_all(self, file: OpenFile) -> bool:
+        """Return whether this process reads a capture to its end, and so can write its index."""
+        is_split = not self.given and processes(self.jobs, file.source.extent()[1]) > 1
+        return self.left is None and self.filters.last is None and not is_split
+
+    def processes(self, file: OpenFile, drive: Drive) -> int:
+        """Return how many processes work on a capture; one where its index is used or written."""
+        if self._is_alone or (self.jobs == AUTO and self._splittable(file, drive) is None):
+            return 1
+        return processes(self.jobs, file.source.extent()[1])
+
+    def split(self, file: OpenFile, drive: Drive, pool: ExchangePool) -> None:
+        """Have the processes of a pool read parts of a capture, where all of it is wanted and none waits for more."""
+        found = self._splittable(file, drive)
+        if found is not None and pool.can_split:
+            from ...exchanges.split.engine import SplitEngine  # which one process does without
+
+            drive.split(SplitEngine(*found, pool))
+
+    def _splittable(self, file: OpenFile, drive: Drive) -> tuple[Engine, Capture] | None:
+        """Return engine and capture of a file of which all exchanges are wanted, and nobody has to see them in turn."""
+        from ...exchanges.engine.engine import Engine
+
+        engine, capture = drive.engine, file.capture
+        if not isinstance(capture, Capture) or type(capture) is not Capture or not isinstance(engine, Engine):
+            return None
+        takes_all = drive.takes_all and self.outlet is None and not self.given.given
+        return (engine, capture) if takes_all and file.source.pipe is None else None
 
     def chunks(self, file: OpenFile, drive: Drive) -> Iterator[list[Exchange]]:
         """Yield the wanted exchanges as `Drive.chunks` does; say in between what is odd about connections."""

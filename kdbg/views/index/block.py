@@ -121,7 +121,7 @@ class Block:
             numbers.append(
                 NUMBERS.pack(
                     used.setdefault(shared, len(used)), self.bounds.first_number + row, names,
-                    at("correlation_id", row), answered, *halves, len(own),
+                    at("correlation_id", row), answered, at("repeats", row), *halves, len(own),
                 )
             )  # fmt: skip
             if len(numbers) >= AT_ONCE or held >= LARGE or done == len(rows):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ...protocol.wire.language import Direction
 
-MAGIC = b"kdbg index 2\n"
+MAGIC = b"kdbg index 3\n"
 TRAILER = struct.Struct("<QQI")
 """Where the summary begins, its bytes, the CRC-32 of all before the trailer."""
 NO_HALF, PIECES = -1, -2
@@ -30,8 +30,10 @@ HALF = {
 }  # fmt: skip
 """The numbers of a half, and their types as `array` calls them."""
 SIDES: tuple[Direction, Direction] = ("request", "response")
-COLUMNS = {"correlation_id": "i", **{f"{side}_{name}": code for side in SIDES for name, code in HALF.items()}}
-SAME = {
+COLUMNS = {"correlation_id": "i", "repeats": "I"} | {
+    f"{side}_{name}": code for side in SIDES for name, code in HALF.items()
+}
+SAME = {"repeats": ""} | {
     f"{side}_{name}": other and f"{side}_{other}"
     for side in SIDES
     for name, other in (("last_time", "first_time"), ("last_packet", "first_packet"), ("missing", ""))

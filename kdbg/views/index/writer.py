@@ -41,7 +41,7 @@ from .layout import (
 )
 
 if TYPE_CHECKING:
-    from ...capture.source import Batch
+    from ...capture.pcap import RawPacket
     from ...exchanges.engine.driver import Pairing
     from ...exchanges.messages.peers import Peers
 
@@ -85,7 +85,7 @@ class IndexWriter:
             self._file = undo.enter_context(AtomicFile(self.path, private=True))
             self._write(MAGIC)
             self._undo = undo.pop_all()
-        self._batches: deque[tuple[int, Batch]] = deque(maxlen=BATCHES)
+        self._batches: deque[tuple[int, bytes, list[RawPacket], int]] = deque(maxlen=BATCHES)
         self._all_searched = self._first_number = 0
         self.exchanges = 0
         self._blocks: list[Bounds] = []
@@ -110,8 +110,9 @@ class IndexWriter:
         self._pieces: list[bytes] = []
         self._held: list[Any] = []
 
-    def _batch(self, before: int, batch: Batch) -> None:
-        self._batches.append((before, batch))
+    def _batch(self, data: bytes, raw: list[RawPacket]) -> None:
+        capture = self._capture
+        self._batches.append((capture.packets, data, raw, capture.source.stream.tell() - len(data)))
 
     def chunk(self, engine: Pairing, exchanges: Sequence[Exchange], found: Sequence[tuple[Peers, Finding]]) -> None:
         """Take exchanges that came together, and findings of connections that came with them."""
@@ -131,7 +132,8 @@ class IndexWriter:
                 if facts is not None and not exchange.findings:
                     kinds[key] = number
             append(number)
-        self._columns["correlation_id"].fromlist([one.correlation_id for one in exchanges])
+        for name in "correlation_id", "repeats":
+            self._columns[name].fromlist([getattr(one, name) for one in exchanges])
         for side, halves in zip(SIDES, _halves(exchanges), strict=True):
             data = [half.data for half in halves]
             sizes = [*map(len, data)]
@@ -160,7 +162,7 @@ class IndexWriter:
         self, halves: Sequence[CapturedMessage], found: Sequence[bytes], firsts: list[int], lasts: list[int]
     ) -> list[int]:
         """Return where the bytes of messages are, given their bytes, first and last packets."""
-        before, (batch, raw, place) = self._batches[-1]
+        before, batch, raw, place = self._batches[-1]
         base, find = before + 1, batch.find
         if not {*map(type, halves)} <= WHOLE:
             raise Unfit("messages were given up to save memory")
@@ -222,7 +224,7 @@ class IndexWriter:
         """Return where the bytes of a message are, in one piece or in several."""
         data, first = half.data, half.first_packet
         if first == half.last_packet:
-            for before, (batch, raw, place) in reversed(self._batches):
+            for before, batch, raw, place in reversed(self._batches):
                 if before < first <= before + len(raw):
                     _, _, start, end = raw[first - before - 1]
                     at = batch.find(data, start, end)
@@ -257,7 +259,7 @@ class IndexWriter:
     def _packets(self, first: int, last: int) -> list[tuple[bytes, int, int, int]]:
         """Return the bytes, begin, end, and place of packets that are kept."""
         found: list[tuple[bytes, int, int, int]] = []
-        for before, (data, raw, place) in reversed(self._batches):
+        for before, data, raw, place in reversed(self._batches):
             if before < last:
                 some = raw[max(first - before - 1, 0) : last - before]
                 found = [(data, start, end, place) for _, _, start, end in some] + found

@@ -17,6 +17,7 @@ from ....capture.source import Damaged, open_packets, open_source
 from ....protocol.findings import Finding, unpack
 from ....views.tables.cells import TableRow, moment
 from ....views.tables.rows import NO_ENDS, NO_EXCHANGE, problem_columns
+from .duplicates import Contents
 from .plan import CutPoint, File, Plan, Split, between, walk
 from .store import open_file
 
@@ -34,7 +35,7 @@ def counted(file: File, split: Split) -> CutPoint:
         if file.layout is not None:
             return walk(opened, file.layout, split.start, split.stop)
         with suppress(Damaged):  # the reader of the split tells of it
-            for _, packets, _ in open_packets(open_source(opened), lambda problem: None):
+            for _, packets in open_packets(open_source(opened), lambda problem: None):
                 count += len(packets)
     return CutPoint(count, split.stop)
 
@@ -102,8 +103,23 @@ def read_files(plan: Plan, reports: Iterable[dict[str, Any]]) -> dict[int, Read]
     return found
 
 
+def contents_of(plan: Plan, read: dict[int, Read]) -> Iterator[Contents]:
+    """Yield what the files of the plan hold; of one that was not read to its end, the counts are unknown."""
+    sizes: dict[int, int] = {}
+    for split in plan.splits:
+        sizes[split.file] = sizes.get(split.file, min(split.start, HEADER)) + split.size
+    for number, file in enumerate(plan.files):
+        found = read.get(number) if sizes.get(number) == file.size else None
+        counts = (found.counts["packets"], found.counts["packet_bytes"], found.last) if found is not None else ()
+        yield Contents(file.head, file.size, *counts)
+
+
 def file_rows(plan: Plan, read: dict[int, Read]) -> Iterator[tuple[str, int | None, TableRow, str]]:
     """Yield (table, time, row, "") for every file in the plan, and with a finding's kind for what is wrong with it."""
+    for capture, file, reason in plan.duplicates:
+        time, counts = None if file.time is None else moment(file.time), (None for _ in COUNTED)
+        row = capture, file.named, file.size, *counts, None, time, None, None, f"skipped: {reason}", None
+        yield "files", time, row, ""
     splits = {split.file: split for split in reversed(plan.splits)}
     before: dict[int, int | None] = {}
     for number, split in sorted(splits.items()):
@@ -112,10 +128,10 @@ def file_rows(plan: Plan, read: dict[int, Read]) -> Iterator[tuple[str, int | No
         end = before.get(split.capture)
         before[split.capture] = last
         yield "files", first, (
-            capture, file.name, file.size, *found.counts.values(), split.shift + 1, first, last,
+            capture, file.named, file.size, *found.counts.values(), split.shift + 1, first, last,
             None if first is None or end is None else first - end,
             "; ".join(finding.text for finding in found.problems) or None, found.counts["skipped_packets"],
         ), ""  # fmt: skip
         for problem in found.problems:
-            row = capture, *NO_ENDS, *NO_EXCHANGE, *problem_columns(problem, file.name)
+            row = capture, *NO_ENDS, *NO_EXCHANGE, *problem_columns(problem, file.named)
             yield "problems", first, row, problem.kind

@@ -15,15 +15,16 @@ import re
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from mmap import ACCESS_READ, mmap
 from typing import BinaryIO, NamedTuple
 
+from ....capture.names import capture_name, named_files
 from ....capture.pcap import HEADER, PACKET_HEADER, Layout
-from ....capture.source import Damaged, natural, open_packets, open_source
+from ....capture.source import natural
 from ....errors import CaptureError, CaptureRefused
 from ....protocol.findings.amounts import count
+from .duplicates import KNOWN, Contents, beginning, duplicates
 from .store import StoredFile, find, identity, open_file
 
 CHAIN = 16
@@ -110,15 +111,6 @@ def _chained(data: bytes, place: int, layout: Layout) -> bool:
 
 SPLIT = 64 << 20
 """Bytes of a file that one task reads, unless said otherwise."""
-STAMP = r"\d{4}[-_.]?\d\d[-_.]?\d\d(?:[-_.T]?\d\d[-_.:]?\d\d(?:[-_.:]?\d\d)?)?|\d{10}"
-ROTATED = (
-    re.compile(
-        r"(?<=\.pcap)\d*(?=\.|$)|(?<=\.cap)\d*(?=\.|$)|(?<=\.pcapng)\d*(?=\.|$)"
-    ),  # tcpdump -C: x.pcap, x.pcap1, x.pcap10
-    re.compile(r"(?<=_)\d{5}_\d{14}(?!\d)"),  # dumpcap -b: x_00001_20261121033000.pcapng
-    re.compile(rf"(?<!\d)(?:{STAMP})(?!\d)"),  # tcpdump -G: x-2026-11-21_03.30.00.pcap
-)
-"""What rotation adds to a name."""
 MARGIN = 600 * 1_000_000_000
 """Nanoseconds around the time asked for that are read too: what began before is still being answered."""
 THREADS = 16
@@ -128,7 +120,8 @@ NOTHING: Mapping[str, int] = {}
 class File(NamedTuple):
     """A capture file: `layout` if it is a plain pcap, the time of its first packet in nanoseconds.
 
-    `name` is what it goes by, `place` what it is opened by on whichever machine.
+    `name` is what it goes by, `place` what it is opened by on whichever machine, `named` what tables call it. `head`
+    stands for its first packets (see duplicates.py).
     """
 
     name: str
@@ -136,6 +129,8 @@ class File(NamedTuple):
     size: int
     layout: Layout | None
     time: int | None
+    named: str = ""
+    head: str = ""
 
 
 class Split(NamedTuple):
@@ -143,7 +138,7 @@ class Split(NamedTuple):
 
     `capture` and `file` are places in the plan's lists, `time` is the first packet's, in nanoseconds. `before` counts
     the packets of the file in front of it, `shift` those of the capture's files in front of this one. A file's last
-    split reads on to the end of the file, whatever is there.
+    split reads on to the end of the file, whatever is there. `whole`: one task takes all splits of its capture.
     """
 
     capture: int
@@ -153,6 +148,7 @@ class Split(NamedTuple):
     time: int | None
     before: int = 0
     shift: int = 0
+    whole: bool = False
 
     @property
     def size(self) -> int:
@@ -170,6 +166,10 @@ class Plan:
     files: list[File]
     splits: list[Split]
     refused: list[tuple[str, str]]
+    roots: list[str] = field(default_factory=list)
+    """The folders below which the files are that tables name by their paths."""
+    duplicates: list[tuple[str, File, str]] = field(default_factory=list)
+    """Files that are not read: capture, file, and which other one holds its packets."""
 
     @property
     def size(self) -> int:
@@ -182,14 +182,16 @@ class Plan:
 
     def between(self, since: int | None, until: int | None) -> Plan:
         """Return the plan without the splits that lie well outside of these times, in nanoseconds."""
-        kept: list[Split] = []
+        kept, divided = list[Split](), set[int]()
         for split, following in zip(self.splits, [*self.splits[1:], None], strict=True):
             end = following.time if following is not None and following.capture == split.capture else None
             over = since is not None and end is not None and (split.time or 0) <= end < since - MARGIN
             ahead = until is not None and split.time is not None and split.time > until + MARGIN
             if not over and not ahead:
                 kept.append(split)
-        return replace(self, splits=kept)
+            else:
+                divided.add(split.capture)
+        return replace(self, splits=[each._replace(whole=each.whole and each.capture not in divided) for each in kept])
 
 
 def nanoseconds(seconds: float | None) -> int | None:
@@ -197,20 +199,24 @@ def nanoseconds(seconds: float | None) -> int | None:
     return None if seconds is None else round(seconds * 1e9)
 
 
-def plan(names: Iterable[str], size: int = SPLIT, *, rolled: bool = False, known: Mapping[str, int] = NOTHING) -> Plan:
+def plan(
+    names: Iterable[str], size: int = SPLIT, *, rolled: bool = False, known: Mapping[str, int] = NOTHING,
+    contents: Iterable[Contents] = (), allow_duplicates: bool = False,
+) -> Plan:  # fmt: skip
     """Find the captures and cut them into splits of about `size` bytes.
 
     `rolled` takes all files of a folder for pieces of one capture. Files that are `known`, by `identity` and size, are
-    passed over; one that is known by another size has been read too early, and is refused. Raises
+    passed over; one that is known by another size has been read too early, and is refused. A file that holds what
+    another one does, or what is known by its `contents`, is not read unless duplicates are allowed. Raises
     `CaptureRefused` for a name that nothing is found under, `UnknownCapture` for a file given by its name that is no
     capture; what is found in folders is passed over where it cannot be read.
     """
-    wanted: dict[str, tuple[StoredFile, bool]] = {}
+    wanted: dict[str, tuple[StoredFile, str]] = {}
     for name in names:
-        for found in find(name):
+        for found in sorted(find(name), key=lambda found: natural(found.name)):
             size_then = known.get(identity(found.name))
             if size_then is None:
-                wanted.setdefault(identity(found.name), (found, found.name == name))
+                wanted.setdefault(identity(found.name), (found, name))
             elif size_then != found.size:
                 raise CaptureRefused(
                     found.name,
@@ -219,26 +225,36 @@ def plan(names: Iterable[str], size: int = SPLIT, *, rolled: bool = False, known
                 )
     with ThreadPoolExecutor(THREADS) as threads:
         looked_at = list(threads.map(_look, [found for found, _ in wanted.values()]))
+    named = named_files([(name, found.name) for found, name in wanted.values()], rolled=rolled)
     files: list[File] = []
     refused: list[tuple[str, str]] = []
-    for (_, asked_for), file in zip(wanted.values(), looked_at, strict=True):
+    for (found, name), file, shown in zip(wanted.values(), looked_at, named, strict=True):
         if isinstance(file, File):
-            files.append(file)
-        elif asked_for:
+            files.append(file._replace(named=shown.name))
+        elif found.name == name:
             raise file
         else:
             refused.append((file.source, file.problem))
+    holding = {file.place: Contents(file.head, file.size) for file in files}
+    twice = duplicates({} if allow_duplicates else holding, contents)
+    files.sort(key=lambda file: natural(file.name))
+    same = {file.place: f"the same packets as {file.name}" for file in files} | {"": KNOWN}
+    skipped = [(capture_name(file.named, rolled=rolled), file, same[twice[file.place]])
+               for file in files if file.place in twice]  # fmt: skip
+    refused += [(file.name, problem) for _, file, problem in skipped]
     captures: dict[str, list[File]] = {}
-    for file in sorted(files, key=lambda file: natural(file.name)):
-        captures.setdefault(capture_name(file.name, rolled=rolled), []).append(file)
+    for file in (file for file in files if file.place not in twice):
+        captures.setdefault(capture_name(file.named, rolled=rolled), []).append(file)
     ordered: list[File] = []
     splits: list[Split] = []
     for number, pieces in enumerate(captures.values()):
+        first = len(splits)
         for file in in_order(pieces):
             splits += _cut(number, len(ordered), file, size)
             ordered.append(file)
-    names = [name if len(pieces) > 1 else pieces[0].name for name, pieces in captures.items()]
-    return Plan(names, ordered, splits, refused)
+        if len(splits) == first + len(pieces) and sum(split.size for split in splits[first:]) <= size:
+            splits[first:] = [split._replace(whole=True) for split in splits[first:]]
+    return Plan([*captures], ordered, splits, refused, sorted({each.root for each in named} - {""}), skipped)
 
 
 def in_order(pieces: list[File]) -> list[File]:
@@ -252,28 +268,15 @@ def in_order(pieces: list[File]) -> list[File]:
     return pieces[falls[0] :] + pieces[: falls[0]] if turned else pieces
 
 
-def capture_name(name: str, *, rolled: bool = False) -> str:
-    """Return a file's name with `*` for what rotation added, or, with `rolled`, for all but its folder."""
-    folder, slash, last = name.rpartition("/")
-    if rolled:
-        return f"{folder}/*"
-    for added in ROTATED:
-        last = added.sub("*", last)
-    return f"{folder}{slash}{last.replace('**', '*')}"
-
-
 def _look(found: StoredFile) -> File | CaptureError:
     """Look at a file's first bytes: return what it is and when it begins, or why it is no capture."""
     place = identity(found.name)
     try:
         with open_file(place) as opened:
             layout, time = first_packet(opened)
-            if layout is None:
-                opened.seek(0)
-                arrived = open_packets(open_source(opened), lambda problem: None)
-                with suppress(Damaged, StopIteration):
-                    time = next(arrived)[1][0][0]
-            return File(found.name, place, found.size, layout, time)
+            opened.seek(0)
+            begun, head = beginning(opened)
+            return File(found.name, place, found.size, layout, time if layout else begun, found.name, head)
     except CaptureError as error:
         return type(error)(found.name, error.problem, error.remedy)
 

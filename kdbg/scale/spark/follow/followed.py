@@ -19,8 +19,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from ....capture.names import named_files
 from ....errors import SparkError
-from ..archive.store import HIDDEN, refusals
+from ..archive.store import HIDDEN, find, refusals
 from ..commit import Output, Row
 from ..delta import FOLLOW, TableFile
 from ..pipeline import RUN, Pipeline, PipelineOptions, PipelineOutcome
@@ -70,6 +71,7 @@ class Followed(Output):
     def begin(self) -> None:
         """Make the batch's folder for temporary files."""
         self._rename()
+        self.name = RUN_NAME
         super().begin()
 
     def recover(self) -> dict[str, Any]:
@@ -118,6 +120,7 @@ class Following(Pipeline):
         self.following: State = State(**self.entry.get("follow", {}))
         counts, findings, rows = (Counter(self.entry.get(name, {})) for name in ("counts", "findings", "rows"))
         self.outcome: PipelineOutcome = PipelineOutcome(counts, findings, rows)
+        self.roots: list[str] = self.entry.get("roots", [])
         self._last = time.monotonic()
         self._trouble: Exception | None = None
 
@@ -126,6 +129,8 @@ class Following(Pipeline):
 
         Then all connections are over. Whatever ends it otherwise, it goes on from there when it is called again.
         """
+        found = [(path, each.name) for path in captures for each in find(path)]
+        self.roots = sorted({*self.roots, *(file.root for file in named_files(found, rolled=rolled))} - {""})
         self.spark.dataSource.register(TailSource)
         stream = self.spark.readStream.format(NAME)
         stream = stream.options(captures=json.dumps(captures), rolled=rolled, most=PER_BATCH)
@@ -199,6 +204,7 @@ class Following(Pipeline):
             "commit": self.entry.get("commit", 0) + 1,
             "options": self.options.said,
             "captures": sorted(after.newest),
+            "roots": self.roots,
             "files": {},
             "counts": dict(outcome.counts),
             "findings": dict(outcome.findings),

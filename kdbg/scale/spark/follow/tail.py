@@ -18,10 +18,11 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxBytes
 from pyspark.sql.types import StructType
 
+from ....capture.names import capture_name, named_files
 from ....capture.pcap import HEADER
 from ....capture.source import natural
 from ....errors import SparkError
-from ..archive.plan import SPLIT, File, Plan, Split, capture_name, cuttable, first_packet, walk
+from ..archive.plan import SPLIT, File, Plan, Split, cuttable, first_packet, walk
 from ..archive.store import find, identity, open_file
 
 NAME = "kdbg-tail"
@@ -53,10 +54,11 @@ class Stretch(NamedTuple):
 
 def points(paths: Iterable[str], *, rolled: bool) -> dict[str, list[str]]:
     """Return the files of each capture point in the order of writing; with `rolled` a folder is one point."""
-    names = {identity(found.name): found.name for path in paths for found in find(path)}
+    names = [*{identity(found.name): (path, found.name) for path in paths for found in find(path)}.values()]
     found: dict[str, list[str]] = {}
-    for name in sorted(names.values(), key=natural):
-        found.setdefault(capture_name(name, rolled=rolled), []).append(name)
+    ordered = sorted(zip(names, named_files(names, rolled=rolled), strict=True), key=lambda one: natural(one[0][1]))
+    for (_, name), file in ordered:
+        found.setdefault(capture_name(file.name, rolled=rolled), []).append(name)
     return found
 
 
@@ -125,10 +127,17 @@ def plan_of(found: Iterable[Stretch], points: Iterable[str]) -> Plan:
     for each in ordered:
         with open_file(each.name) as opened:
             layout, time = first_packet(opened)
-        files[each.name] = File(each.name, identity(each.name), each.stop, layout, time)  # the last says how far it is
+        named = _named(each.point, each.name)
+        files[each.name] = File(each.name, identity(each.name), each.stop, layout, time, named)  # the last says how far
         number = list(files).index(each.name)
         splits.append(Split(captures.index(each.point), number, each.start, each.stop, time, shift=each.packets))
     return Plan(captures, list(files.values()), splits, [])
+
+
+def _named(point: str, name: str) -> str:
+    """Return what tables call a file of a capture point, which has the name of its files, or of their folder."""
+    (folder, _, last), file = point.rpartition("/"), name.rpartition("/")[2]
+    return f"{folder if last == capture_name(file) else point}/{file}".lstrip("/")
 
 
 class Tail(DataSourceStreamReader):

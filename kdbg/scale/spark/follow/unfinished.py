@@ -178,8 +178,8 @@ class Follower(Pairer):
         if told.rest is not None and told.rest.over:
             self._session.findings += [(self._peers(spoken), each) for each in told.findings]
 
-    def _keep(self, done: list[Exchange]) -> None:
-        super()._keep(done)
+    def _keep(self, done: list[Exchange], *, whole: bool = False) -> None:
+        super()._keep(done, whole=whole)
         if done and self._spoken:
             spoken = self._latest()
             self._rest = ResumePoint.of(spoken.connection, spoken.client) or self._rest

@@ -25,7 +25,7 @@ from ....capture.keylog import KeyLog
 from ....capture.packet import reverse
 from ....capture.source import open_source
 from ....protocol.findings import pack
-from ....views.tables.cells import NEVER
+from ....views.tables.cells import storable
 from ..archive.plan import File, Plan, Split
 from ..archive.store import OutputFile, open_file, resolve
 
@@ -206,7 +206,7 @@ class SplitReading:
                     if as_it_is:
                         yield packets
                     elif wanted:  # numbered through all files of the capture
-                        yield [cast(Packet, (number + shift, _storable(time), *rest)) for number, time, *rest in wanted]
+                        yield [cast(Packet, (number + shift, storable(time), *rest)) for number, time, *rest in wanted]
                 read = capture.packets - self.split.before
                 self.report = {
                     "file": self.split.file,
@@ -215,14 +215,9 @@ class SplitReading:
                     "other_packets": capture.other,
                     "skipped_packets": skipped,
                     "packet_bytes": capture.bytes,
-                    "first_time": _storable(capture.first_time),
-                    "last_time": _storable(capture.last_time),
+                    "first_time": None if capture.first_time is None else storable(capture.first_time),
+                    "last_time": None if capture.last_time is None else storable(capture.last_time),
                     "problems": [*map(pack, capture.problems)],
                 }
         finally:
             part.close()
-
-
-def _storable(time: int | None) -> int | None:
-    """Return the time, clamped to what 64 bits hold."""
-    return None if time is None else min(max(time, -NEVER), NEVER)

@@ -7,6 +7,7 @@ of it is what `kdbg diagnose` says of the same packets: nothing of it depends on
 from __future__ import annotations
 
 import gc
+import pickle
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
@@ -23,7 +24,7 @@ from ....analysis.diagnosis.text import kept
 from ....analysis.ledgers import Ledgers
 from ....capture import Packet
 from ....capture.keylog import KeyLog
-from ....exchanges.engine.driver import seldom_collected
+from ....collector import seldom_collected
 from ....exchanges.engine.engine import Engine
 from ....protocol.definitions import MessageDefinition, apis
 from ....protocol.grammars import serving
@@ -31,7 +32,7 @@ from ....views.tables.columns import CAUSES
 from ....views.tables.rows import Rows
 from ..archive import s3
 from ..archive.files import counted
-from ..archive.plan import Plan
+from ..archive.plan import File, Plan, Split
 from ..archive.store import HIDDEN, OutputFile, resolve
 from ..delta import SCHEMAS
 from ..parquet import ParquetFile, Tables
@@ -74,6 +75,8 @@ RUNS = pa.schema({
 })  # fmt: skip
 """A run with its place: `split` is its number in the plan. The payload of a large one is so many bytes in a file of
 `spill`. A row with an empty key holds a report on its split."""
+WHOLE = b"*"
+"""The key of a row that stands for a split of a whole capture: it holds the file and the split."""
 MOST_OPEN = 128
 """Files of large runs that a task holds open at once."""
 IN_ROW = (None, 0, 0)
@@ -127,8 +130,13 @@ def count(plan: Plan, places: list[int], number: int) -> list[int]:
 
 
 def read(plan: Plan, folder: str, ports: frozenset[int], batches: Batches) -> Batches:
-    """Read the plan's splits; each ends with a report on itself."""
+    """Read the plan's splits; each ends with a report on itself. Whole captures are read where they are decoded."""
     for number in numbers(batches):
+        split = plan.splits[number]
+        if split.whole and not ports:
+            found = pickle.dumps((plan.files[split.file], split))
+            yield run_batch([(split.capture, WHOLE, number, 0, found, b"", *IN_ROW)])
+            continue
         keys = Heard(folder, plan.splits[number].capture)
         spill = OutputFile(f"{folder}/{ROOM}", f"{uuid4().hex}.runs")
         reading = SplitReading(plan, plan.splits[number], ports, keys)
@@ -164,6 +172,7 @@ def run_batch(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
 def pair(folder: str, made: Callable[[], Pairer], batches: Batches) -> Batches:
     """Give the runs of a partition to a pairer, which is made in the task; `folder` is the run's."""
     pairer, splits = made(), list[Any]()
+    whole: tuple[int, list[tuple[int, File, Split]]] | None = None
     system, room, _ = resolve(f"{folder}/{ROOM}")
     opened = lru_cache(MOST_OPEN)(system.open_input_file)  # what it forgets is closed
     for batch in batches:
@@ -172,16 +181,25 @@ def pair(folder: str, made: Callable[[], Pairer], batches: Batches) -> Batches:
             if not key:
                 splits.append(orjson.loads(packets))
                 continue
+            if whole and (key, capture) != (WHOLE, whole[0]):
+                splits += pairer.whole(*whole)
+                whole = None
+            if key == WHOLE:
+                whole = whole or (capture, [])
+                whole[1].append((split, *pickle.loads(packets)))  # what `read` packed
+                continue
             if spill:
                 payload = bytes(opened(f"{room}/{spill}").read_at(length, place))
             pairer.take(capture, split, PacketRun(key, order, packets, payload))
+    if whole:
+        splits += pairer.whole(*whole)
     opened.cache_clear()
     yield report(pairer.close() | {"splits": splits})
 
 
 def decode(making: Making, shares: list[list[str]], topics: dict[UUID, str], number: int) -> dict[str, Any]:
     """Make rows of the exchanges in the files of a share; `topics` are the names of topic ids."""
-    known, tables = dict(topics), Tables(making.folder)
+    known, tables = dict(topics), Tables(making.folder, making.run)
     rows, fits = Rows(tables.add, making.wanted, known), making.filters.check(known)
     for name in shares[number]:
         for capture, exchange in exchanges(making.folder, name, known):

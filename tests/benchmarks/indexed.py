@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from kdbg.views.index import VARIABLE, cache
+from kdbg.views.index import cache
 
 from .archives import repeated
 from .measure import COMPILED_ONCE, costs
@@ -32,8 +32,8 @@ def report(small: Path, rounds: int) -> list[Table]:
     with tempfile.TemporaryDirectory(dir=small.parent) as folder:
         path = repeated(small, Path(folder) / "large.pcap", SIZE)
         os.environ["XDG_CACHE_HOME"] = COMPILED_ONCE["XDG_CACHE_HOME"] = folder
-        os.environ.pop(VARIABLE, None)
-        COMPILED_ONCE.pop(VARIABLE, None)
+        os.environ.pop("KDBG_NO_INDEX", None)
+        COMPILED_ONCE.pop("KDBG_NO_INDEX", None)
         decode = [sys.executable, "-m", "kdbg", "decode", str(path), "--format", "summary"]
         anew = ["sh", "-c", 'rm -rf "$XDG_CACHE_HOME/kdbg" && exec "$@"', "sh", *decode]
         plain, written = costs([[*decode, "--no-index"], anew], rounds)

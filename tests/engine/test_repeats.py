@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdbg.exchanges.engine.repeats import MOST, Repeats
+from kdbg.exchanges.messages.known import MOST, Repeats
 
 
 def test_only_messages_of_one_time_and_correlation_id_are_alike() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kdbg.capture import source
-from kdbg.views import index
+from kdbg.ui.cli import runner
 from kdbg.views.index import writer
 
 from ..cli import calls
@@ -20,7 +20,7 @@ def cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("KDBG_NO_INDEX", raising=False)
     monkeypatch.setitem(calls.ENVIRONMENT, "XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(index, "LEAST", 1)
+    monkeypatch.setattr(runner, "INDEXED", 1)
     monkeypatch.setattr(writer, "AT_ONCE", 16)
     monkeypatch.setattr(source, "CHUNK", 1024)
     return tmp_path / "cache" / "kdbg" / "index"

@@ -36,9 +36,9 @@ def uses(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     used: list[str] = []
     matching = reader.IndexedCapture.matching
 
-    def noting(self: reader.IndexedCapture, *given: Any) -> reader.Matching:
+    def noting(self: reader.IndexedCapture, *given: Any, **named: Any) -> reader.Matching:
         used.append(self.name)
-        return matching(self, *given)
+        return matching(self, *given, **named)
 
     monkeypatch.setattr(reader.IndexedCapture, "matching", noting)
     return used
@@ -92,7 +92,7 @@ def test_records_are_read_with_it_unless_they_are_limited(capture: Path, cached:
 
 
 def test_small_captures_get_none(capture: Path, cached: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kdbg.views.index.LEAST", capture.stat().st_size + 1)
+    monkeypatch.setattr("kdbg.ui.cli.runner.INDEXED", capture.stat().st_size + 1)
     call("decode", capture, "-f", "summary")
     assert not cached.exists()
 
@@ -336,3 +336,31 @@ def test_an_index_holds_no_bytes_of_messages(cached: Path) -> None:
     os.close(file)
     assert PASSWORD in SASL.read_bytes()
     assert not [part for part in stored if PASSWORD in part]
+
+
+@pytest.mark.parametrize(
+    ("jobs", "question", "written"),
+    [("2", (), False), ("2", ("--errors",), True), ("auto", ("--errors",), True), ("auto", (), False), ("1", (), True)],
+)
+def test_what_several_processes_read_gets_no_index(
+    capture: Path, cached: Path, monkeypatch: pytest.MonkeyPatch, jobs: str, question: tuple[str, ...], written: bool
+) -> None:
+    monkeypatch.setattr("kdbg.ui.cli.inputs.LARGE", 1)
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 1}, raising=False)
+    asked = ("decode", capture, *question, "--jobs", jobs)
+    plain = call(*asked, "--no-index")
+    assert call(*asked) == plain
+    assert cached.exists() is written
+    assert call(*asked) == plain, "with the index"
+
+
+@pytest.mark.parametrize("jobs", ["1", "2", "auto"])
+def test_a_question_is_read_with_the_index_whatever_the_jobs(
+    capture: Path, cached: Path, uses: list[str], monkeypatch: pytest.MonkeyPatch, jobs: str
+) -> None:
+    indexed(capture, cached)
+    monkeypatch.setattr("kdbg.ui.cli.inputs.LARGE", 1)
+    call("decode", capture, "--jobs", jobs)
+    assert not uses
+    call("decode", capture, *QUESTION, "--jobs", jobs)
+    assert uses

@@ -8,8 +8,8 @@ from pathlib import Path
 import kdbg
 from kdbg.errors import KdbgError
 from kdbg.exchanges.filters.table import FILTERS
-from kdbg.views import index
 from kdbg.views.index.reader import BY_NUMBER, BY_VALUE
+from kdbg.views.index.reader import OTHERS as READ_OTHERWISE
 
 from ..cases import by_day, for_each
 from ..cli.calls import CAPTURES, MAIN, SHIPPED, call
@@ -89,6 +89,6 @@ def test_every_filter_is_decided_by_columns_or_by_itself() -> None:
 def test_every_filter_that_is_given_is_asked_with_and_without_an_index() -> None:
     asked = {option.split("=")[0][2:].replace("-", "_") for one in questions(SHIPPED[0]) for option in one
              if option.startswith("--")}  # fmt: skip
-    assert asked | index.OTHERS | {"errors"} >= FILTERS.keys(), (
+    assert asked | READ_OTHERWISE | {"errors"} >= FILTERS.keys(), (
         "the others are asked of captures that are read in another way"
     )

@@ -23,13 +23,12 @@ from ...protocol.grammars import find
 from ...protocol.grammars.sasl import api as SASL_TOKEN
 from ..messages import handshake
 from ..messages.exchange import CapturedMessage, Exchange
-from ..messages.known import Known
+from ..messages.known import Known, Repeats
 from ..messages.message import carries_secrets
 from ..messages.peers import Peers
 from ..messages.rejection import note_rejection
 from .identify import API_VERSIONS, LIKELY, Before, Candidate, identify
 from .in_flight import LOOK, MAX_BYTES, MAX_IN_FLIGHT, InFlight, Stragglers, Unmatched, correlation_id_at, reads
-from .repeats import Repeats
 from .requests import Prefix, Prefixes, RequestHeader, fits, of_sequence, read_prefix
 from .search import REFUSED
 

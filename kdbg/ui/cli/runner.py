@@ -31,24 +31,21 @@ from ...exchanges.engine.direction import Depth
 from ...exchanges.engine.driver import PAUSE, Drive, Fits, Pairing
 from ...exchanges.filters.filter_set import Filters, FilterTally
 from ...exchanges.messages.exchange import Exchange
-from ...exchanges.messages.peers import Attempts, Peers, Tried, endpoint
+from ...exchanges.messages.peers import Attempts, Peers, Tried
 from ...protocol.findings import ATTEMPTS, Finding, Kind
-from ...protocol.findings.amounts import count
-from ...protocol.findings.facts import Encrypted
-from ...views.index import is_large, narrows, pays
-from ...views.reading import BrokerFile, Merged, Named, chosen, engine_of, grouped, open_any
+from ...views.reading import INDEXED, BrokerFile, Merged, Named, chosen, engine_of, grouped, open_any
 from ...views.render.values import escape
 from . import INTERRUPTED, REFUSED
 from .failing import status_of
 from .filters import unmatched_lines
-from .inputs import AUTO, FindingCounts, InputFiles, Progress, closing_parts, passed_over, processes, until_interrupted
+from .inputs import AUTO, FindingCounts, InputFiles, Progress, closing_parts, connection_lines, passed_over, processes
 from .output import Writer
 
 if TYPE_CHECKING:
     from ...analysis.logs.log import ApplicationLog
     from ...exchanges.engine.engine import Engine, Watch
     from ...exchanges.jobs import ExchangePool
-    from ...views.index.reader import IndexedCapture
+    from ...views.index.reader import Matching
     from .outlets import Outlet
 
 Blocks: TypeAlias = Iterator[list[Any]]
@@ -127,9 +124,7 @@ class Runner:
         self.writer, self.filters, self.given = writer, filters, filters
         self.timed, self.outlet, self.jobs = timed, outlet, jobs
         self._logs, self._disk, self._merge, self._depth, self._at_once = logs, disk, merge, depth, at_once
-        self._say, self._index = say, index
-        self._indexed: IndexedCapture | None = None
-        self._lacks_index = self._is_large = self._is_alone = False
+        self._say, self._index, self._is_large, self._writes_index = say, index, False, False
         self.left: int | None = filters.limit
         self.seen = FilterTally()
         self.counts: Counter[str] = Counter()
@@ -193,7 +188,7 @@ class Runner:
 
     def _opened(self, file: str | Merged, choose: Choose, *, several: bool) -> OpenFile | None:
         """Return a file open; None, once that is said, for one that cannot be read."""
-        self._indexed, self._lacks_index, self._is_large = None, False, False
+        self._is_large = self._writes_index = False
         if isinstance(file, Merged):
             self.filters = self.given
             self.files += 1
@@ -214,16 +209,14 @@ class Runner:
             return None
         self.files += not isinstance(opened, BrokerFile)
         if type(opened) is Capture and opened.source.pipe is None and not self.writer.live:
-            self._is_large = is_large(opened.source.extent()[1])
-        if isinstance(opened, Capture) and self._is_large and self._index and pays(self.filters):
-            from ...views.index.reader import indexed
+            size = opened.source.extent()[1] or 0
+            self._is_large = size >= INDEXED
+            if self._is_large and self._index:
+                from ...views.index.reader import indexed
 
-            found = indexed(opened)
-            self._lacks_index = found is None
-            if found is not None and narrows(self.filters):
-                self._indexed = opened = found
-            elif found is not None:
-                found.forget()
+                opened, lacks = indexed(opened, self.filters)
+                if lacks and self.left is None and self.filters.last is None:
+                    self._writes_index = bool(self.given) or processes(self.jobs, size) == 1
         return OpenFile(self, opened, file, several=several)
 
     def refuse(self, error: CaptureError, file: str = "") -> None:
@@ -249,17 +242,14 @@ class Runner:
         depth: Depth = "shallow" if self.filters.asks else self._depth
         singly = self.left is not None and not self._is_large
         reads = depth if singly or self.writer.live else None
-        indexed = self._indexed if capture is self._indexed else None
-        matching = indexed.matching(self.filters, self.seen, self.left) if indexed is not None else None
-        engine = matching or engine_of(capture, self.filters, reads, met, timed=self.timed)
-        self._is_alone = indexed is not None or (self._lacks_index and self._reads_all(file))
-        if self._is_alone and indexed is None and isinstance(capture, Capture):
-            from ...views.index.recorded import Recorded
-
-            engine = Recorded(engine, capture)
+        match: Callable[..., Matching] | None = getattr(capture, "matching", None)  # of one that has an index
+        matching = match and match(self.filters, self.seen, self.counts, self.findings, singly=self.left is not None)
+        engine = matching or engine_of(capture, self.filters, reads, met, timed=self.timed, index=self._writes_index)
         if blocks is not None:
             packets = blocks(engine)
         elif self.writer.live:  # up to Ctrl-C, after which all that is known is shown
+            from .inputs import until_interrupted
+
             packets = capture.blocks(pause=PAUSE, singly=singly)
             packets = until_interrupted(packets, partial(setattr, self, "status", INTERRUPTED))
         else:
@@ -299,9 +289,6 @@ class Runner:
                 self.outlet.finish()
         finally:
             self.left = drive.left
-            if matching is not None:
-                drive.seen += matching.skipped
-                self.findings.update(matching.skipped_kinds)
             lines = 0 if isinstance(capture, Capture) else capture.lines
             self.counts.update(
                 packets=capture.packets, lines=lines, exchanges=drive.seen + drive.elsewhere,
@@ -321,14 +308,10 @@ class Runner:
                 self.findings.note(problem)
                 self.say(f"{file.name}: {escape(problem.text)}")
 
-    def _reads_all(self, file: OpenFile) -> bool:
-        """Return whether this process reads a capture to its end, and so can write its index."""
-        is_split = not self.given and processes(self.jobs, file.source.extent()[1]) > 1
-        return self.left is None and self.filters.last is None and not is_split
-
     def processes(self, file: OpenFile, drive: Drive) -> int:
         """Return how many processes work on a capture; one where its index is used or written."""
-        if self._is_alone or (self.jobs == AUTO and self._splittable(file, drive) is None):
+        has_index = self._writes_index or hasattr(file.capture, "matching")
+        if has_index or (self.jobs == AUTO and self._splittable(file, drive) is None):
             return 1
         return processes(self.jobs, file.source.extent()[1])
 
@@ -370,28 +353,18 @@ class Runner:
             self.outlet.take(exchanges)
 
     def tell(self, engine: Pairing, name: str) -> None:
-        """Say what is odd about connections, as far as it is known by now: once for all of a broker's it is true of.
-
-        Of connections that are not decrypted for the same reason the first one's cipher suite stands for those of all.
-        """
+        """Say what is odd about connections, as far as it is known by now."""
         if self.left_over is not None:
             self.left_over(engine.findings)
         if self.outlet is not None:
             self.outlet.odd(finding for _, finding in engine.findings)
-        same: dict[tuple[str, Encrypted | str], list[tuple[str, Finding]]] = {}
         for peers, finding in engine.findings:
             self.findings.note(finding)
             if finding.kind in ATTEMPTS:
                 self._tried.take(peers, finding)
-                if not self._at_once:
-                    continue  # they are told together
-            facts = finding.facts
-            alike = facts._replace(version="", cipher="") if isinstance(facts, Encrypted) else str(finding)
-            same.setdefault((endpoint(peers.broker), alike), []).append((endpoint(peers.client), finding))
-        for (broker, _), found in same.items():
-            client, finding = found[0]
-            more = f" (and {count(len(found) - 1, 'more connection')})" if len(found) > 1 else ""
-            self.say(f"{name}: {client} → {broker}{more}: {escape(str(finding))}")
+        # attempts to open a connection are otherwise told together
+        for line in connection_lines(one for one in engine.findings if self._at_once or one[1].kind not in ATTEMPTS):
+            self.say(f"{name}: {line}")
         engine.findings.clear()
 
     def say(self, text: str) -> None:

@@ -10,10 +10,12 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
 from ...capture import Capture, Lost, Packet
+from ...capture.keylog import ENVIRONMENT
 from ...exchanges.filters.filter_set import Filters, FilterTally, Tally
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.mistakes import Searches
@@ -26,6 +28,8 @@ from .block import Block, Described
 from .cache import find, identity
 from .layout import HALF, NO_HALF, SIDES, Bounds, Columns, Counts, Summary
 
+OTHERS = frozenset({"port", "tls_keys", "pid"})
+"""Filters with which a capture is read in another way than an index says."""
 BY_VALUE = frozenset({"api", "client_id", "host", "connection", "topic", "partition", "group", "error", "errors"})
 """Filters on what an exchange is about, which the index has once for all exchanges that have it in common."""
 
@@ -95,7 +99,7 @@ class IndexedCapture(Capture):
     """A capture with its index, of which nothing is read in the order of the file."""
 
     def __init__(self, capture: Capture, file: int, summary: Summary) -> None:
-        self._opened, self._file, self.summary = capture, file, summary
+        self._opened, self.index, self.summary = capture, file, summary
         self.name, self.source, self.keys = capture.name, capture.source, capture.keys
         self.bytes, self.other = summary.bytes, summary.other
         self.counts(Counts(*summary.counts))
@@ -119,36 +123,34 @@ class IndexedCapture(Capture):
         """Return an iterator without packets."""
         return iter(())
 
-    def matching(self, filters: Filters, seen: FilterTally, left: int | None) -> Matching:
-        """Return what makes the exchanges that may pass filters; `seen` is as for these, `left` as for `Drive`."""
-        filters = filters.dated(self.first_time)
-        return Matching(self, self._file, filters, seen, singly=left is not None)
+    def matching(
+        self, filters: Filters, seen: FilterTally, counts: Counter[str], findings: Counter[str], *, singly: bool
+    ) -> Matching:
+        """Return what makes the exchanges that may pass filters: one at a time, with `singly`."""
+        return Matching(self, filters.dated(self.first_time), seen, counts, findings, singly=singly)
 
     def close(self) -> None:
         """Close the capture and the index."""
         self._opened.close()
-        self.forget()
-
-    def forget(self) -> None:
-        """Close the index."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+        if self.index >= 0:
+            os.close(self.index)
+            self.index = -1
 
 
 class Matching:
     """In place of an engine: makes the exchanges that may pass filters, from an index.
 
-    `skipped` counts the exchanges that were left out so far, `skipped_kinds` their findings. `tally` is what the
-    filters are to note in; once all are read, `seen` has what it would have if they had been asked of all exchanges.
+    The exchanges that are left out, and their findings, are added to counts. `tally` is what the filters are to note
+    in; once all are read, `seen` has what it would have if they had been asked of all exchanges.
     """
 
     def __init__(
-        self, capture: IndexedCapture, file: int, filters: Filters, seen: FilterTally, *, singly: bool
-    ) -> None:
-        self._capture, self._file, self._summary = capture, file, capture.summary
-        summary = capture.summary
-        self._filters, self._seen = filters, seen
+        self, capture: IndexedCapture, filters: Filters, seen: FilterTally, counts: Counter[str],
+        findings: Counter[str], *, singly: bool,
+    ) -> None:  # fmt: skip
+        summary = self._summary = capture.summary
+        self._capture, self._filters, self._seen = capture, filters, seen
+        self._counts, self._kinds = counts, findings
         self._singly = singly or filters.last is not None
         self._count(Counts(*summary.counts))
         self.count = summary.exchanges
@@ -156,7 +158,6 @@ class Matching:
         self.names_then = NamesThen(self.topic_names)
         self.findings: list[tuple[Peers, Finding]] = []
         self.tally = FilterTally()
-        self.skipped, self.skipped_kinds = 0, Counter[str]()
         filters.check(self.names_then, self.tally)  # which makes the tallies, also where no exchange may pass
         self._searches = Searches()
         given = filters.given
@@ -171,8 +172,10 @@ class Matching:
             last = self._filters.last
             ends = last is not None and last < bounds.first_number + bounds.exchanges
             if not (may or bounds.is_read or ends):
-                self.skipped += most
-                self._skip_kinds(bounds, most)
+                self._counts["exchanges"] += most
+                if bounds.kinds:
+                    whole = most == bounds.exchanges
+                    self._kinds.update(bounds.kinds if whole else self._block(bounds).found_kinds(range(most)))
                 continue
             block = self._block(bounds)
             yield from self._chunks(block, self._candidates(block, most) if may else [], most)
@@ -202,12 +205,8 @@ class Matching:
             yield bounds, most
 
     def _block(self, bounds: Bounds) -> Block:
-        return Block(self._file, bounds, self._capture.source.raw.fileno(), self.topic_names, self._searches)
-
-    def _skip_kinds(self, bounds: Bounds, most: int) -> None:
-        if bounds.kinds:
-            found = bounds.kinds if most == bounds.exchanges else self._block(bounds).found_kinds(range(most))
-            self.skipped_kinds.update(found)
+        capture = self._capture
+        return Block(capture.index, bounds, capture.source.raw.fileno(), self.topic_names, self._searches)
 
     def _chunks(self, block: Block, rows: Sequence[int], most: int) -> Iterator[list[Exchange]]:
         """Yield exchanges of a block, those together that came together, and add the findings that came with them."""
@@ -245,10 +244,10 @@ class Matching:
 
     def _skip(self, block: Block, first: int, end: int, but: Sequence[int]) -> None:
         """Count the exchanges of a block from the first up to the end as left out, but for some."""
-        self.skipped += max(end - first, 0) - len(but)
+        self._counts["exchanges"] += max(end - first, 0) - len(but)
         if block.bounds.kinds:
-            self.skipped_kinds.update(block.found_kinds(range(first, end)))
-            self.skipped_kinds.subtract(block.found_kinds(but))
+            self._kinds.update(block.found_kinds(range(first, end)))
+            self._kinds.subtract(block.found_kinds(but))
 
     def _candidates(self, block: Block, most: int) -> list[int]:
         """Return those of the first exchanges of a block that may pass."""
@@ -311,11 +310,19 @@ class Matching:
             yield one
 
 
-def indexed(capture: Capture) -> IndexedCapture | None:
-    """Return a capture with its index; None where there is none that can be used."""
-    try:
+def indexed(capture: Capture, filters: Filters) -> tuple[Capture, bool]:
+    """Return a capture, with its index where that can leave out exchanges, and whether it is to get an index."""
+    if filters.timed or filters.given.keys() & OTHERS or os.environ.get(ENVIRONMENT):
+        return capture, False
+    found = None
+    with suppress(OSError):
         known = identity(capture.source)
-        found = find(capture.source.name, known) if known is not None else None
-    except OSError:
-        return None
-    return IndexedCapture(capture, *found) if found is not None else None
+        if known is None:
+            return capture, False
+        found = find(capture.source.name, known)
+    if found is None:
+        return capture, True
+    if filters.but(where=None).asks:  # an expression alone is evaluated for all exchanges
+        return IndexedCapture(capture, *found), False
+    os.close(found[0])
+    return capture, False

@@ -134,6 +134,11 @@ class PcapngReader:
             place = behind
         return PcapBlock(packets, place, place + SMALLEST - len(data))
 
+    @property
+    def context(self) -> tuple[int, int]:
+        """What the blocks that follow may refer to: the section's number, and how many interfaces it describes."""
+        return self._sections, len(self._interfaces)
+
     def sent(self, data: bytes, start: int) -> int:
         """Return the bytes that the packet at `start` had on the wire: every block says it right in front."""
         length: int = self._single(data, start - 4)[0]

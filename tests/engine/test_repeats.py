@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdbg.exchanges.messages.known import MOST, Repeats
+from kdbg.exchanges.engine.in_flight import MAX_IN_FLIGHT, Repeats
 
 
 def test_only_messages_of_one_time_and_correlation_id_are_alike() -> None:
@@ -13,7 +13,7 @@ def test_only_messages_of_one_time_and_correlation_id_are_alike() -> None:
 
 def test_what_is_remembered_is_bounded() -> None:
     repeats = Repeats()
-    for number in range(3 * MOST):
+    for number in range(3 * MAX_IN_FLIGHT):
         repeats.count(0, number)
     assert repeats._counts is not None
-    assert len(repeats._counts) <= MOST + 2
+    assert len(repeats._counts) <= MAX_IN_FLIGHT + 2

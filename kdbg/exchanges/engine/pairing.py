@@ -23,12 +23,22 @@ from ...protocol.grammars import find
 from ...protocol.grammars.sasl import api as SASL_TOKEN
 from ..messages import handshake
 from ..messages.exchange import CapturedMessage, Exchange
-from ..messages.known import Known, Repeats
+from ..messages.known import Known
 from ..messages.message import carries_secrets
 from ..messages.peers import Peers
 from ..messages.rejection import note_rejection
 from .identify import API_VERSIONS, LIKELY, Before, Candidate, identify
-from .in_flight import LOOK, MAX_BYTES, MAX_IN_FLIGHT, InFlight, Stragglers, Unmatched, correlation_id_at, reads
+from .in_flight import (
+    LOOK,
+    MAX_BYTES,
+    MAX_IN_FLIGHT,
+    InFlight,
+    Repeats,
+    Stragglers,
+    Unmatched,
+    correlation_id_at,
+    reads,
+)
 from .requests import Prefix, Prefixes, RequestHeader, fits, of_sequence, read_prefix
 from .search import REFUSED
 
@@ -97,11 +107,9 @@ class Pairing:
     @property
     def is_usual(self) -> bool:
         """Whether requests and responses went on as usual so far, and nothing but requests in flight waits."""
-        waits = self.unmatched or self.stragglers.wait or self.tokens or self._lost_until is not None
-        said = self.findings or self.undecided or self.handshake is not None or self._holds_much
-        return self.open_ends == 2 and self.latest is not None and self.answered > 0 and not (waits or said)
-
-    # Requests
+        waits = self.unmatched or self.stragglers.wait or self.tokens or self._lost_until or self._holds_much
+        begun = self.open_ends == 2 and self.latest is not None and self.answered > 0
+        return begun and not (waits or self.findings or self.undecided or self.handshake is not None)
 
     def request(self, header: RequestHeader | None, half: CapturedMessage) -> Exchange:
         """Register a request and return its exchange; None as header: a raw SASL token."""
@@ -204,8 +212,6 @@ class Pairing:
         """Give up tokens where it is not known what comes next: their answers cannot be told from anything else."""
         while self.in_flight and self.in_flight[0].api is SASL_TOKEN:
             self.give_up(self.in_flight.pop(0))
-
-    # Responses
 
     def response(self, half: CapturedMessage) -> Exchange | None:
         """Pair a response and return its exchange; None where its request is still to come, or was not seen."""

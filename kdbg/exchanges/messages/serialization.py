@@ -38,6 +38,14 @@ _pack = NUMBERS.pack
 SIZES = struct.Struct("<QQQ")
 
 
+def places(numbers: bytes) -> list[int]:
+    """Return where the bytes of each exchange begin that was packed, and where the last ends."""
+    found = [0]
+    for *_, asked, _, _, _, _, _, answered, _, _, _, _, _, findings in NUMBERS.iter_unpack(numbers):
+        found.append(found[-1] + max(asked, 0) + max(answered, 0) + findings)
+    return found
+
+
 class Packed:
     """Takes exchanges, until they are taken away as bytes."""
 

@@ -11,14 +11,11 @@ anything, so that what an attempt wrote before it died is never read.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
-from threading import Event
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
-
-import orjson
 
 from ...errors import SparkError
 from ...exchanges.filters.filter_set import Filters
@@ -28,14 +25,14 @@ from ...views.tables.columns import CAUSES
 from ...views.tables.message_columns import WantedRows
 from .archive.duplicates import Contents
 from .archive.files import contents_of, file_rows, missed, numbered, read_files, recut, uncounted
-from .archive.plan import SPLIT, CutPoint, Plan, nanoseconds
+from .archive.plan import OPENING, SPLIT, CutPoint, Plan, bundled, nanoseconds
 from .commit import Output
 from .delta import TableFile
+from .jobs import REPORT, TASKS, Jobs
 from .parquet import Tables
-from .session import Tracker, failure
 from .stages import tasks
 from .stages.pairing import Making, Pairer
-from .stages.reading import ROOM
+from .stages.reading import Part
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -44,10 +41,10 @@ PER_PARTITION = 128 << 20
 """Bytes of captures that one task of the shuffle's far side takes, about."""
 PER_TASK = 32 << 20
 """Bytes of exchanges that one task decodes, about."""
-RUN = "capture int, key binary, split int, `order` int, packets binary, payload binary, spill string, place bigint, "
-RUN += "length bigint"
-REPORT = "report binary"
-"""The stages' schemas in Spark's words: those of stages/tasks.py in Arrow's."""
+PER_SPREAD = 4 << 20
+"""Bytes of a capture that are worth a task of the shuffle's far side, about."""
+RUN = "partition int, capture int, name string, key binary, split int, `order` int, packets binary, payload binary"
+"""The schema of runs in Spark's words: that of stages/tasks.py in Arrow's."""
 
 
 @dataclass(frozen=True)
@@ -94,18 +91,14 @@ class PipelineOutcome:
         self.findings.update(report.get("problems", {}))
 
 
-class Pipeline:
-    """One run. `progress` and `cancel` are for other threads."""
+class Pipeline(Jobs):
+    """One run."""
 
     output: Output
 
     def __init__(self, spark: SparkSession, output: Output, options: PipelineOptions) -> None:
-        self.spark: Any = spark
+        super().__init__(spark, output.run, options.definitions)
         self.output, self.options = output, options
-        self.stage: str = "plan"
-        """What is being done: count, read, decode, judge."""
-        self._cancelled = Event()
-        self._tracker = Tracker(spark)
 
     def run(self, plan: Plan) -> PipelineOutcome:
         """Read the captures of the plan, and put the tables in place."""
@@ -114,7 +107,7 @@ class Pipeline:
             filters = self.options.filters
             wanted = self._counted(plan).between(nanoseconds(filters.since), nanoseconds(filters.until))
             making = self._making(wanted)
-            paired = self._paired(wanted, partial(tasks.pair, making.folder, partial(Pairer, making)))
+            paired = self._paired(wanted, partial(Pairer, making))
             outcome = self._made(wanted, making, paired, {})
             if self.options.diagnose:
                 self._judge(plan, outcome)
@@ -138,37 +131,41 @@ class Pipeline:
             self.output.abandon()
         return outcome
 
-    def cancel(self) -> None:
-        """End the run: unless it is as good as over, `run` raises in its thread. To be called until it has."""
-        self._cancelled.set()
-        self.spark.interruptTag(self.output.run)
-
-    def progress(self) -> tuple[str, float]:
-        """Return the stage, and the part of it that is done (0 to 1)."""
-        return self.stage, self._tracker.part()
-
     def _counted(self, plan: Plan) -> Plan:
         """Return the plan with all cuts proved and all packets numbered."""
         walks = self._walks(plan)
-        wrong = missed(plan, walks)
-        for file in wrong:
-            plan = recut(plan, file, self.options.split)
-        return numbered(plan, self._walks(plan) if wrong else walks)
+        wrong = [[(number, plan.files[number])] for number in missed(plan, walks)]
+        if wrong:
+            found = self._reports("count", wrong, partial(tasks.recut, self.options.split))
+            plan = recut(plan, dict(one for report in found for one in report))
+            walks = self._walks(plan)
+        return numbered(plan, walks)
 
     def _walks(self, plan: Plan) -> dict[int, CutPoint]:
         """Walk through the splits that must be counted; return where each ended, by their places in the plan."""
-        places = uncounted(plan)
-        found = self._reports("count", len(places), partial(tasks.count, plan, places))
-        return {place: CutPoint(*walk) for place, *walk in found}
+        found = self._reports("count", self._parts(plan, uncounted(plan)), tasks.count)
+        return dict(walk for report in found for walk in report)
+
+    def _parts(self, plan: Plan, numbers: Iterable[int], spread: int = 0) -> list[list[Part]]:
+        """Return these splits of the plan as tasks get them; connections of a capture are in `spread` partitions."""
+        partitions, sizes = self._partitions(plan), Counter[int]()
+        for split in plan.splits:
+            sizes[split.capture] += split.size
+        spreads = {capture: spread or min(partitions, size // PER_SPREAD + 1) for capture, size in sizes.items()}
+        splits = ((number, plan.splits[number]) for number in numbers)
+        parts = [
+            Part(number, plan.captures[split.capture], plan.files[split.file], split, spreads[split.capture])
+            for number, split in splits
+        ]
+        return self._bundled(parts, lambda part: part.size, self.options.split)
 
     def _judge(self, plan: Plan, outcome: PipelineOutcome) -> None:
         """Have each capture judged as a whole, whatever the filters leave of it in the tables."""
-        judge = partial(tasks.judge, plan, self.output.folder, sorted(self.options.filters.tls_keys or ()))
-        outcome.diagnosed = {}
-        for number, name in enumerate(plan.captures):
-            first, *others = {split.file for split in plan.splits if split.capture == number}
-            outcome.diagnosed[name] = "" if others else plan.files[first].name
-        for report in self._reports("judge", len(plan.captures), judge):
+        judge = partial(tasks.judge, self.output.folder, sorted(self.options.filters.tls_keys or ()))
+        captures = [*plan.of_captures()]
+        outcome.diagnosed = {name: "" if len(files) > 1 else files[0][0].name for name, files in captures}
+        sizes = {name: sum(split.size + OPENING for _, split in files) for name, files in captures}
+        for report in self._reports("judge", self._bundled(captures, lambda one: sizes[one[0]], SPLIT), judge):
             outcome.files += [TableFile(*file) for file in report["files"]]
             outcome.causes.update(report["causes"])
 
@@ -176,19 +173,24 @@ class Pipeline:
         """Return how tasks make rows; those that pair make them of no more than twice their fair share."""
         share = max(PER_TASK, 2 * plan.size // self._partitions(plan))
         output, options = self.output, self.options
-        return Making(plan.captures, output.folder, options.filters, options.wanted, share, output.name)
+        return Making(output.folder, options.filters, options.wanted, share, output.name)
 
-    def _paired(self, plan: Plan, pair: tasks.Stage, more: DataFrame | None = None) -> list[dict[str, Any]]:
-        """Read the plan's packets, shuffle them and pair what they say; `more` are runs that are known already."""
-        folder = self.output.folder
-        read = tasks.task(partial(tasks.read, plan, folder, self.options.filters.port or frozenset()))
-        runs = self._tasks(len(plan.splits)).mapInArrow(read, RUN)
+    def _paired(
+        self, plan: Plan, pairer: Callable[[], Pairer], more: DataFrame | None = None, spread: int = 0
+    ) -> list[dict[str, Any]]:
+        """Read the plan's packets, shuffle them and pair what they say; `more` are runs that are known already.
+
+        Connections of a capture are in `spread` partitions, by default in few if the capture is small.
+        """
+        partitions = self._partitions(plan)
+        read = tasks.task(partial(tasks.read, partitions, self.options.filters.port or frozenset()))
+        runs = self._tasks(self._parts(plan, range(len(plan.splits)), spread)).mapInArrow(read, RUN)
         runs = runs if more is None else runs.union(more)
-        runs = runs.repartition(self._partitions(plan), "capture", "key")
-        sorted_runs = runs.sortWithinPartitions("capture", "key", "split", "order")
-        paired = self._collect("read", sorted_runs.mapInArrow(tasks.task(pair, self.options.definitions), REPORT))
-        self.output.drop(ROOM)
-        return paired
+        sorted_runs = runs.repartitionById(partitions, "partition").sortWithinPartitions(
+            "capture", "key", "split", "order"
+        )
+        pair = tasks.task(partial(tasks.pair, pairer), self.options.definitions)
+        return self._collect("read", sorted_runs.mapInArrow(pair, REPORT))
 
     def _made(
         self, plan: Plan, making: Making, paired: list[dict[str, Any]], topics: dict[UUID, str]
@@ -199,17 +201,13 @@ class Pipeline:
             outcome.take(report)
             topics.update({UUID(topic): name for topic, name in report["topics"].items()})
         self._files(plan, paired, outcome)
-        shares: list[list[str]] = []  # of about the same size, one for each task
-        room = 0
-        for name, size in sorted((piece for report in paired for piece in report["pieces"]), key=lambda one: -one[1]):
-            if room <= 0:
-                shares.append([])
-                room = PER_TASK
-            shares[-1].append(name)
-            room -= size
-        if shares:
-            for report in self._reports("decode", len(shares), partial(tasks.decode, making, shares, topics)):
-                outcome.take(report)
+        pieces = sorted((piece for report in paired for piece in report["pieces"]), key=lambda one: -one[1])
+        shares = [
+            [(name, {number: plan.captures[number] for number in captures}) for name, _, captures in share]
+            for share in bundled(pieces, lambda one: one[1], PER_TASK)
+        ]
+        for report in self._reports("decode", shares, partial(tasks.decode, making, topics)):
+            outcome.take(report)
         return outcome
 
     def _files(self, plan: Plan, paired: list[dict[str, Any]], outcome: PipelineOutcome) -> None:
@@ -236,36 +234,4 @@ class Pipeline:
 
     def _partitions(self, plan: Plan) -> int:
         """Return the partitions of the shuffle."""
-        if self.options.partitions:
-            return self.options.partitions
-        try:
-            cores = int(self.spark.sparkContext.defaultParallelism)
-        except Exception:
-            cores = 4
-        return max(4 * cores, plan.size // PER_PARTITION)
-
-    def _tasks(self, count: int) -> DataFrame:
-        """Return a DataFrame of numbers from 0, each in a task of its own."""
-        numbers: DataFrame = self.spark.range(0, count, 1, max(count, 1))
-        return numbers
-
-    def _collect(self, stage: str, frame: DataFrame) -> list[Any]:
-        """Return the tasks' reports."""
-        self._go_on()
-        self.stage = stage
-        self.spark.addTag(self.output.run)
-        try:
-            return [orjson.loads(row.report) for row in frame.collect()]
-        except Exception as error:
-            raise failure(error) from error
-        finally:
-            self.spark.removeTag(self.output.run)
-
-    def _reports(self, stage: str, count: int, work: Callable[[int], Any]) -> list[Any]:
-        """Return the reports of so many tasks, each on one number."""
-        task = tasks.task(partial(tasks.each, work), self.options.definitions)
-        return self._collect(stage, self._tasks(count).mapInArrow(task, REPORT))
-
-    def _go_on(self) -> None:
-        if self._cancelled.is_set():
-            raise SparkError("the run was cancelled")
+        return self.options.partitions or max(TASKS * self._cores(), plan.size // PER_PARTITION)

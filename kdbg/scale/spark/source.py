@@ -71,7 +71,7 @@ def capture_rows(
         """Yield the packets of all files, numbered through."""
         before = 0
         for place, split in enumerate(plan.splits):
-            reading = SplitReading(plan, split._replace(shift=before), ports, keys)
+            reading = SplitReading(plan.files[split.file], split._replace(shift=before), ports, keys)
             yield from reading.blocks()
             splits.append(reading.split)
             reports.append(reading.report | {"split": place})

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -110,8 +111,9 @@ def run_once(captures: tuple[str, ...], out: str, filters: Filters, given: dict[
     from concurrent.futures import ThreadPoolExecutor
 
     from ...scale.spark import session
-    from ...scale.spark.archive.plan import plan
+    from ...scale.spark.archive.plan import look_here, plan
     from ...scale.spark.commit import Output
+    from ...scale.spark.jobs import FEW, Jobs
     from ...scale.spark.pipeline import Pipeline
     from .inputs import passed_over
 
@@ -119,23 +121,31 @@ def run_once(captures: tuple[str, ...], out: str, filters: Filters, given: dict[
     there = output.known()  # which refuses tables of earlier versions
     known = there if given["append"] else {}
     how = {name: given[name] for name in ("rolled", "allow_duplicates")}
-    planned = plan(captures, given["split"], known=known, contents=output.contents() if known else (), **how)
-    if planned.refused:
-        say(passed_over([f"{name}: {problem}" for name, problem in planned.refused]))
-    if not planned.files:
-        say("nothing to read" + (": the tables already contain these files" if known else ""))
-        return REFUSED if not known else 0
-    first = min((file.time for file in planned.files if file.time is not None), default=None)
-    options = options_of(given, filters.dated(first))
-    spark = session.start(given["master"], dict(given["conf"]), py_files=given["py_files"], verbose=given["verbose"])
-    try:
-        pipeline = Pipeline(spark, output, options)
+    with ExitStack() as started:
+
+        @cache
+        def spark() -> Any:
+            conf = dict(given["conf"])
+            found = session.start(given["master"], conf, py_files=given["py_files"], verbose=given["verbose"])
+            started.callback(session.stop, found)
+            return found
+
+        def look(found: Sequence[Any], size: int) -> list[Any]:
+            return look_here(found, size) if len(found) <= FEW else Jobs(spark(), output.run).look(found, size)
+
+        contents = output.contents() if known else ()
+        planned = plan(captures, given["split"], known=known, contents=contents, look=look, **how)
+        if planned.refused:
+            say(passed_over([f"{name}: {problem}" for name, problem in planned.refused]))
+        if not planned.files:
+            say("nothing to read" + (": the tables already contain these files" if known else ""))
+            return REFUSED if not known else 0
+        first = min((file.time for file in planned.files if file.time is not None), default=None)
+        pipeline = Pipeline(spark(), output, options_of(given, filters.dated(first)))
         with ThreadPoolExecutor(1) as thread, progress(planned.size) as show:
             running = thread.submit(pipeline.run, planned)
             is_complete = wait_for(running, lambda: show(*pipeline.progress()), pipeline.cancel)
         outcome = running.result() if is_complete or not running.exception() else None
-    finally:
-        session.stop(spark)
     if outcome is None:
         say("interrupted; the tables are unchanged")
         return INTERRUPTED

@@ -10,15 +10,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import Any
 
-from ....capture.pcap import HEADER, PACKET_HEADER
+from ....capture.pcap import HEADER, Layout
 from ....capture.source import Damaged, open_packets, open_source
 from ....protocol.findings import Finding, unpack
 from ....views.tables.cells import TableRow, moment
 from ....views.tables.rows import NO_ENDS, NO_EXCHANGE, problem_columns
+from .blocks import NOWHERE
 from .duplicates import Contents
-from .plan import CutPoint, File, Plan, Split, between, walk
+from .plan import CutPoint, File, Plan, Split, between, time_at, walk
 from .store import open_file
 
 
@@ -43,22 +45,35 @@ def counted(file: File, split: Split) -> CutPoint:
 def missed(plan: Plan, walks: Mapping[int, CutPoint]) -> list[int]:
     """Return the files in which a walk did not end where the next split begins."""
     landed = ((plan.splits[place], found.end) for place, found in walks.items())
-    return list(dict.fromkeys(split.file for split, end in landed if plan.parts(split) and end != split.stop))
+    return list(
+        dict.fromkeys(
+            split.file for split, end in landed if end == NOWHERE or (plan.parts(split) and end != split.stop)
+        )
+    )
 
 
-def recut(plan: Plan, number: int, size: int) -> Plan:
-    """Return the plan with a file cut anew, at places that a walk through all of it has reached."""
-    file = plan.files[number]
-    old = [split for split in plan.splits if split.file == number]
-    assert file.layout is not None
-    cuts = {HEADER: file.time}
+def walked_cuts(file: File, size: int) -> dict[int, int | None]:
+    """Return places where a file can be cut that a walk through all of it has reached, each with its time.
+
+    A pcapng file that was cut wrong is not cut.
+    """
+    cuts = {file.first: file.time}
+    if not isinstance(file.layout, Layout):
+        return cuts
     with open_file(file.place) as opened:
         place = HEADER
         while (end := walk(opened, file.layout, place, place + size).end) >= place + size and end < file.size:
-            opened.seek(end)
-            cuts[end], place = file.layout.time(opened.read(PACKET_HEADER)), end
-    i = plan.splits.index(old[0])
-    splits = [*plan.splits[:i], *between(old[0].capture, number, file, cuts), *plan.splits[i + len(old) :]]
+            cuts[end], place = time_at(opened, file.layout, end), end
+    return cuts
+
+
+def recut(plan: Plan, cuts: Mapping[int, Mapping[int, int | None]]) -> Plan:
+    """Return the plan with some files, by their numbers, cut anew at these places."""
+    splits: list[Split] = []
+    for number, old in groupby(plan.splits, key=lambda split: split.file):
+        first, *others = old
+        anew = between(first.capture, number, plan.files[number], cuts[number]) if number in cuts else [first, *others]
+        splits += anew
     return replace(plan, splits=splits)
 
 
@@ -107,7 +122,7 @@ def contents_of(plan: Plan, read: dict[int, Read]) -> Iterator[Contents]:
     """Yield what the files of the plan hold; of one that was not read to its end, the counts are unknown."""
     sizes: dict[int, int] = {}
     for split in plan.splits:
-        sizes[split.file] = sizes.get(split.file, min(split.start, HEADER)) + split.size
+        sizes[split.file] = sizes.get(split.file, min(split.start, plan.files[split.file].first)) + split.size
     for number, file in enumerate(plan.files):
         found = read.get(number) if sizes.get(number) == file.size else None
         counts = (found.counts["packets"], found.counts["packet_bytes"], found.last) if found is not None else ()

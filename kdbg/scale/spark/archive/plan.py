@@ -3,27 +3,30 @@
 A capture is one file, as `kdbg decode` has it, or the pieces that one tcpdump or dumpcap wrote while it rotated its
 files: same folder, same name but for the digits that rotation puts there. A connection lives through all of them.
 
-Where a big pcap file is cut is guessed: near the place where it is wanted, a chain of packet headers that can be. It is
-proved when a walk from the cut before it lands exactly on it; the first packet follows the file's header, so
-where the walk through every part lands on the beginning of the next, all cuts are right. Where one does not (a packet
-held bytes like headers, or the file is damaged), the file is walked through anew, and cut where that walk comes by.
+Where a big file is cut is guessed: near the place where it is wanted, a chain of packet headers that can be (pcapng:
+see blocks.py). It is proved when a walk from the cut before it lands exactly on it; the first packet follows the file's
+header, so where the walk through every part lands on the beginning of the next, all cuts are right. Where one does not
+(a packet held bytes like headers, or the file is damaged), the file is walked through anew, and cut where that walk
+comes by.
 """
 
 from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from mmap import ACCESS_READ, mmap
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, TypeAlias, TypeVar
 
 from ....capture.names import capture_name, named_files
 from ....capture.pcap import HEADER, PACKET_HEADER, Layout
 from ....capture.source import natural
 from ....errors import CaptureError, CaptureRefused
 from ....protocol.findings.amounts import count
+from .blocks import Blocks
 from .duplicates import KNOWN, Contents, beginning, duplicates
 from .store import StoredFile, find, identity, open_file
 
@@ -53,8 +56,10 @@ class CutPoint(NamedTuple):
     end: int
 
 
-def walk(file: BinaryIO, layout: Layout, start: int, stop: int) -> CutPoint:
+def walk(file: BinaryIO, layout: Layout | Blocks, start: int, stop: int) -> CutPoint:
     """Go from the packet at `start` to the first that begins at or after `stop`, or to where none can begin."""
+    if isinstance(layout, Blocks):
+        return CutPoint(*layout.walk(file, start, stop))
     read, most = struct.Struct(layout.order + "8xI").unpack_from, layout.most
     data: bytes | mmap
     more: Callable[[int], bytes]
@@ -79,8 +84,20 @@ def walk(file: BinaryIO, layout: Layout, start: int, stop: int) -> CutPoint:
         data, start, place = data[place:] + added, start + place, 0
 
 
-def guess(file: BinaryIO, layout: Layout, near: int) -> int | None:
+def time_at(file: BinaryIO, layout: Layout | Blocks, place: int) -> int | None:
+    """Return the time of the packet that begins at a place."""
+    if isinstance(layout, Blocks):
+        return layout.time(file, place)
+    file.seek(place)
+    return layout.time(file.read(PACKET_HEADER))
+
+
+def guess(file: BinaryIO, layout: Layout | Blocks, near: int) -> int | None:
     """Return a place at or after `near` where a packet seems to begin; None where none does in the next bytes."""
+    if isinstance(layout, Blocks):
+        file.seek(near)
+        place = layout.guess(file.read(WINDOW))
+        return None if place is None else near + place
     file.seek(HEADER)
     known = layout.time(file.read(PACKET_HEADER))
     file.seek(near)
@@ -118,7 +135,7 @@ NOTHING: Mapping[str, int] = {}
 
 
 class File(NamedTuple):
-    """A capture file: `layout` if it is a plain pcap, the time of its first packet in nanoseconds.
+    """A capture file: `layout` if it is a pcap or large pcapng, the time of its first packet in nanoseconds.
 
     `name` is what it goes by, `place` what it is opened by on whichever machine, `named` what tables call it. `head`
     stands for its first packets (see duplicates.py).
@@ -127,10 +144,15 @@ class File(NamedTuple):
     name: str
     place: str
     size: int
-    layout: Layout | None
+    layout: Layout | Blocks | None
     time: int | None
     named: str = ""
     head: str = ""
+
+    @property
+    def first(self) -> int:
+        """Where its first packet is, in a file that can be cut; else where it begins."""
+        return 0 if self.layout is None else len(self.layout.head)
 
 
 class Split(NamedTuple):
@@ -180,6 +202,19 @@ class Plan:
         """Return whether the split's end is a cut inside its file."""
         return split.stop < self.files[split.file].size
 
+    def of_captures(self) -> Iterator[tuple[str, list[tuple[File, Split]]]]:
+        """Yield each capture that has splits: its name, and its files, each with one split of all that is read of it.
+
+        The packets of these splits are not numbered.
+        """
+        for capture, splits in groupby(self.splits, key=lambda split: split.capture):
+            files: list[tuple[File, Split]] = []
+            for number, cut in groupby(splits, key=lambda split: split.file):
+                first, *others = cut
+                stop = others[-1].stop if others else first.stop
+                files.append((self.files[number], first._replace(stop=stop, before=0, shift=0)))
+            yield self.captures[capture], files
+
     def between(self, since: int | None, until: int | None) -> Plan:
         """Return the plan without the splits that lie well outside of these times, in nanoseconds."""
         kept, divided = list[Split](), set[int]()
@@ -199,11 +234,42 @@ def nanoseconds(seconds: float | None) -> int | None:
     return None if seconds is None else round(seconds * 1e9)
 
 
+Item = TypeVar("Item")
+OPENING = 1 << 20
+"""Bytes that a task reads in the time in which it opens a file, about."""
+
+
+def bundled(items: Iterable[Item], size: Callable[[Item], int], room: int) -> list[list[Item]]:
+    """Return the items in bundles, in their order; a bundle is full once its items have `room` bytes in all."""
+    found: list[list[Item]] = []
+    left = 0
+    for item in items:
+        if left <= 0:
+            found.append([])
+            left = room
+        found[-1].append(item)
+        left -= size(item)
+    return found
+
+
+Looked: TypeAlias = "tuple[File, dict[int, int | None]] | CaptureError"
+"""What was found at the beginning of a file: the file, and where it may be cut, each place with the time of the packet
+there; or why it is not a capture."""
+Look: TypeAlias = Callable[[Sequence[StoredFile], int], Iterable[Looked]]
+"""Looks at files, to cut them into splits of so many bytes."""
+
+
+def look_here(found: Sequence[StoredFile], size: int) -> list[Looked]:
+    """Look at files in this process."""
+    with ThreadPoolExecutor(THREADS) as threads:
+        return list(threads.map(look, found, [size] * len(found)))
+
+
 def plan(
     names: Iterable[str], size: int = SPLIT, *, rolled: bool = False, known: Mapping[str, int] = NOTHING,
-    contents: Iterable[Contents] = (), allow_duplicates: bool = False,
+    contents: Iterable[Contents] = (), allow_duplicates: bool = False, look: Look = look_here,
 ) -> Plan:  # fmt: skip
-    """Find the captures and cut them into splits of about `size` bytes.
+    """Find the captures and cut them into splits of about `size` bytes; `look` opens the files.
 
     `rolled` takes all files of a folder for pieces of one capture. Files that are `known`, by `identity` and size, are
     passed over; one that is known by another size has been read too early, and is refused. A file that holds what
@@ -214,27 +280,29 @@ def plan(
     wanted: dict[str, tuple[StoredFile, str]] = {}
     for name in names:
         for found in sorted(find(name), key=lambda found: natural(found.name)):
-            size_then = known.get(identity(found.name))
+            place = identity(found.name)
+            size_then = known.get(place)
             if size_then is None:
-                wanted.setdefault(identity(found.name), (found, name))
+                wanted.setdefault(place, (found, name))
             elif size_then != found.size:
                 raise CaptureRefused(
                     found.name,
                     f"already in the tables, from when it had {count(size_then, 'byte')}",
                     "create the tables again without --append",
                 )
-    with ThreadPoolExecutor(THREADS) as threads:
-        looked_at = list(threads.map(_look, [found for found, _ in wanted.values()]))
+    looked_at = look([found for found, _ in wanted.values()], size)
     named = named_files([(name, found.name) for found, name in wanted.values()], rolled=rolled)
     files: list[File] = []
+    cuts: dict[str, dict[int, int | None]] = {}
     refused: list[tuple[str, str]] = []
-    for (found, name), file, shown in zip(wanted.values(), looked_at, named, strict=True):
-        if isinstance(file, File):
-            files.append(file._replace(named=shown.name))
+    for (found, name), looked, shown in zip(wanted.values(), looked_at, named, strict=True):
+        if not isinstance(looked, CaptureError):
+            files.append(looked[0]._replace(named=shown.name))
+            cuts[looked[0].place] = looked[1]
         elif found.name == name:
-            raise file
+            raise looked
         else:
-            refused.append((file.source, file.problem))
+            refused.append((looked.source, looked.problem))
     holding = {file.place: Contents(file.head, file.size) for file in files}
     twice = duplicates({} if allow_duplicates else holding, contents)
     files.sort(key=lambda file: natural(file.name))
@@ -250,7 +318,7 @@ def plan(
     for number, pieces in enumerate(captures.values()):
         first = len(splits)
         for file in in_order(pieces):
-            splits += _cut(number, len(ordered), file, size)
+            splits += between(number, len(ordered), file, cuts[file.place])
             ordered.append(file)
         if len(splits) == first + len(pieces) and sum(split.size for split in splits[first:]) <= size:
             splits[first:] = [split._replace(whole=True) for split in splits[first:]]
@@ -268,37 +336,31 @@ def in_order(pieces: list[File]) -> list[File]:
     return pieces[falls[0] :] + pieces[: falls[0]] if turned else pieces
 
 
-def _look(found: StoredFile) -> File | CaptureError:
-    """Look at a file's first bytes: return what it is and when it begins, or why it is no capture."""
+def look(found: StoredFile, size: int) -> Looked:
+    """Look at a file's first bytes, and at those where it may be cut into splits of `size` bytes."""
     place = identity(found.name)
+    layout: Layout | Blocks | None
     try:
         with open_file(place) as opened:
             layout, time = first_packet(opened)
             opened.seek(0)
             begun, head = beginning(opened)
-            return File(found.name, place, found.size, layout, time if layout else begun, found.name, head)
+            if layout is None:
+                time = begun
+                layout = Blocks.of(opened) if found.size > size + HEADER else None
+            file = File(found.name, place, found.size, layout, time, found.name, head)
+            cuts = {file.first: time}
+            if layout is not None:
+                guesses = (guess(opened, layout, near) for near in range(size, found.size - HEADER, size))
+                cuts |= {cut: time_at(opened, layout, cut) for cut in guesses if cut is not None}
+            return file, cuts
     except CaptureError as error:
         return type(error)(found.name, error.problem, error.remedy)
 
 
-def _cut(capture: int, number: int, file: File, size: int) -> Iterator[Split]:
-    """Cut one file into splits, at places where packets seem to begin."""
-    if file.layout is None or file.size <= size + HEADER:
-        yield Split(capture, number, 0 if file.layout is None else HEADER, file.size, file.time)
-        return
-    cuts = {HEADER: file.time}
-    with open_file(file.place) as opened:
-        for near in range(size, file.size - HEADER, size):
-            place = guess(opened, file.layout, near)
-            if place is not None:
-                opened.seek(place)
-                cuts[place] = file.layout.time(opened.read(PACKET_HEADER))
-    yield from between(capture, number, file, cuts)
-
-
-def between(capture: int, number: int, file: File, cuts: dict[int, int | None]) -> list[Split]:
+def between(capture: int, number: int, file: File, cuts: Mapping[int, int | None]) -> list[Split]:
     """Return splits that begin at these places, each with its time."""
-    places = sorted(place for place in cuts if place < file.size or place == HEADER)
+    places = sorted(place for place in cuts if place < file.size or place == file.first)
     return [
         Split(capture, number, start, stop, cuts[start])
         for start, stop in zip(places, [*places[1:], file.size], strict=True)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import pyarrow as pa
 from pyarrow import fs
@@ -103,27 +103,3 @@ def open_file(name: str) -> BinaryIO:
     system, path, _ = resolve(name)
     with refusals(name):
         return io.BufferedReader(system.open_input_file(path), READ_AHEAD)
-
-
-class OutputFile:
-    """A file in a folder, both made when the first bytes come; `name` is what it is called there."""
-
-    def __init__(self, folder: str, name: str) -> None:
-        self._system, self._folder, _ = resolve(folder)
-        self.name: str = name
-        self._file: Any = None
-        self._size = 0
-
-    def write(self, data: bytes) -> int:
-        """Append bytes; return the place where they begin."""
-        if self._file is None:
-            self._system.create_dir(self._folder)
-            self._file = self._system.open_output_stream(f"{self._folder}/{self.name}")
-        self._file.write(data)
-        self._size += len(data)
-        return self._size - len(data)
-
-    def close(self) -> None:
-        """Make the file whole, if there is one."""
-        if self._file is not None:
-            self._file.close()

@@ -173,12 +173,11 @@ class Following(Pipeline):
         horizons = [max(before.newest.get(name, 0) - self.patience, before.least) for name in plan.captures]
         horizons = [ALL] * len(horizons) if over else horizons
         waiting = f"{output.own}/waiting-{number}"
-        more = self._tasks(len(before.waiting)).mapInArrow(
-            tasks.task(partial(waited, before.waiting, plan.captures)), RUN
-        )
-        making = self._making(plan)
-        pair = partial(tasks.pair, making.folder, partial(Follower, making, waiting, horizons))
-        paired = self._paired(plan, pair, more if before.waiting else None)
+        making, partitions = self._making(plan), self._partitions(plan)
+        read = tasks.task(partial(waited, plan.captures, partitions))
+        more = self._tasks(before.waiting).mapInArrow(read, RUN)
+        pairer = partial(Follower, making, waiting, horizons)
+        paired = self._paired(plan, pairer, more if before.waiting else None, partitions)
         topics = {UUID(topic): name for topic, name in before.topics.items()}
         made = self._made(plan, making, paired, topics)
         newest = dict(before.newest)

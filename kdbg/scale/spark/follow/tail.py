@@ -121,17 +121,18 @@ def stretches(
 def plan_of(found: Iterable[Stretch], points: Iterable[str]) -> Plan:
     """Return the stretches as a plan; `points` have connections that are not over."""
     ordered = sorted(found, key=lambda each: (each.point, each.packets, each.start))
-    captures = sorted({each.point for each in ordered} | set(points))
+    captures = {name: number for number, name in enumerate(sorted({each.point for each in ordered} | set(points)))}
     files: dict[str, File] = {}
+    numbers: dict[str, int] = {}
     splits: list[Split] = []
     for each in ordered:
         with open_file(each.name) as opened:
             layout, time = first_packet(opened)
         named = _named(each.point, each.name)
         files[each.name] = File(each.name, identity(each.name), each.stop, layout, time, named)  # the last says how far
-        number = list(files).index(each.name)
-        splits.append(Split(captures.index(each.point), number, each.start, each.stop, time, shift=each.packets))
-    return Plan(captures, list(files.values()), splits, [])
+        number = numbers.setdefault(each.name, len(numbers))
+        splits.append(Split(captures[each.point], number, each.start, each.stop, time, shift=each.packets))
+    return Plan([*captures], list(files.values()), splits, [])
 
 
 def _named(point: str, name: str) -> str:

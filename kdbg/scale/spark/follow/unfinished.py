@@ -9,7 +9,7 @@ taken up there as if it had shaken hands.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -28,8 +28,8 @@ from ....streams.tcp.stream import MASK
 from ....views.tables.decoding import Connections, ConnectionStatistics
 from ..archive.store import resolve
 from ..stages.pairing import Making, Pairer
-from ..stages.reading import PacketRun, runs
-from ..stages.tasks import IN_ROW, Batches, numbers, run_batch
+from ..stages.reading import PacketRun, partition, runs
+from ..stages.tasks import Batches, parts, run_batch
 
 OLD = -1
 """The `split` of what waited: it sorts before all that is new."""
@@ -264,15 +264,17 @@ class Waiting:
         self._rows, self._size = [], 0
 
 
-def waited(files: list[str], captures: list[str], batches: Batches) -> Batches:
-    """Read what waits, a file a task, as runs to be shuffled."""
-    for number in numbers(batches):
-        system, path, _ = resolve(files[number])
+def waited(captures: Sequence[str], partitions: int, batches: Batches) -> Batches:
+    """Read what waits, a file a task, as runs to be shuffled to so many partitions."""
+    numbers = {capture: number for number, capture in enumerate(captures)}
+    for name in parts(batches):
+        system, path, _ = resolve(name)
         with system.open_input_file(path) as file:
             reader = pa.ipc.open_file(file)
             for i in range(reader.num_record_batches):
                 rows = zip(*(column.to_pylist() for column in reader.get_batch(i).columns), strict=True)
+                found = ((numbers[capture], capture, key, *rest) for capture, key, *rest in rows)
                 yield run_batch([
-                    (captures.index(capture), key, OLD, order, packets, payload, *IN_ROW)
-                    for capture, key, order, packets, payload in rows
+                    (partition(number, key, partitions, partitions), number, capture, key, OLD, *rest)
+                    for number, capture, key, *rest in found
                 ])  # fmt: skip

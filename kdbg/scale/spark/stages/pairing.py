@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter, UserDict, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid4
@@ -31,10 +31,10 @@ from ....views.tables.decoding import Connections
 from ....views.tables.message_columns import WantedRows
 from ....views.tables.rows import Rows
 from ....views.tables.straight import names_by_id
-from ..archive.plan import File, Plan, Split
+from ..archive.plan import File, Split
 from ..archive.store import resolve
 from ..parquet import Tables
-from .reading import Overheard, PacketRun, SplitReading
+from .reading import PacketRun, SplitReading
 
 SCHEMA = pa.schema({
     "exchanges": pa.binary(), "common": pa.binary(), "data": pa.large_binary(), "timings": pa.binary(),
@@ -53,8 +53,9 @@ class Pieces:
 
     def __init__(self, folder: str) -> None:
         self._system, self._folder, _ = resolve(folder)
-        self.names: list[tuple[str, int]] = []
+        self.names: list[tuple[str, int, list[int]]] = []
         self._packed, self._timings = Packed(), list[Timing | None]()
+        self._captures: set[int] = set()
         self._held = self._written = 0
         self._name = ""
         self._writer: pa.RecordBatchFileWriter | None = None
@@ -63,12 +64,13 @@ class Pieces:
         """Take an exchange of so many bytes."""
         self._packed.add(exchange, capture)
         self._timings.append(exchange.timing)
+        self._captures.add(capture)
         self._held += size
         if len(self._packed) >= PACKED or self._held > PACKED_BYTES:
             self._flush()
 
-    def close(self) -> list[tuple[str, int]]:
-        """Return the files, and the bytes of exchanges in each."""
+    def close(self) -> list[tuple[str, int, list[int]]]:
+        """Return the files, the bytes of exchanges in each, and the numbers of their captures."""
         self._flush()
         self._end()
         return self.names
@@ -93,8 +95,9 @@ class Pieces:
         if self._writer is not None:
             self._writer.close()
             self._sink.close()
-            self.names.append((self._name, self._written))
+            self.names.append((self._name, self._written, sorted(self._captures)))
             self._writer, self._written = None, 0
+            self._captures.clear()
 
 
 def exchanges(folder: str, name: str, topics: dict[UUID, str]) -> Iterator[tuple[int, Exchange]]:
@@ -122,7 +125,6 @@ class Making:
     `share` is how many bytes of exchanges a task makes rows of that pairs them too.
     """
 
-    captures: list[str]
     folder: str
     filters: Filters
     wanted: WantedRows
@@ -133,10 +135,10 @@ class Making:
 class Here:
     """Takes the exchanges that a task has paired: makes rows of them, or packs them for another task."""
 
-    def __init__(self, making: Making, tables: Tables) -> None:
+    def __init__(self, making: Making, tables: Tables, captures: Mapping[int, str]) -> None:
         self.pieces: Pieces = Pieces(making.folder)
         self._names, self._left = UserDict[UUID, str](), making.share
-        self._captures, self._fits = making.captures, making.filters.check(self._names)
+        self._captures, self._fits = captures, making.filters.check(self._names)
         self._rows = Rows(tables.add, making.wanted, self._names)
         self._held: deque[tuple[int, Exchange]] = deque()
         self._size = 0
@@ -184,15 +186,15 @@ class Pairer:
     """Takes all runs of a partition in the order of connections and packets; then `close` reports, in plain values."""
 
     def __init__(self, making: Making) -> None:
-        self.captures: list[str] = making.captures
+        self.captures: dict[int, str] = {}
+        """The captures by their numbers; a name is there before the packets."""
         self.tables = Tables(making.folder, making.run)
-        self._here = Here(making, self.tables)
+        self._here = Here(making, self.tables, self.captures)
         self.counts: Counter[str] = Counter()
         self.topics: dict[UUID, str] = {}
         self._now: tuple[int, bytes] | None = None
         self._capture = -1
         self._key_logs = making.filters.tls_keys or ()
-        self._overheard = Overheard(making.folder)
         self.keys = KeyLog()
         self._session = Engine()
         self._spoken = Connections(numbered=False)
@@ -202,12 +204,8 @@ class Pairer:
     def take(self, capture: int, split: int, run: PacketRun) -> None:
         """Take the next packets of a connection, or the first of the next one; they are of a split of this number."""
         if (capture, run.key) != self._now:
-            self._end()
-            if self._capture != capture:
-                self.keys = KeyLog().use(self._key_logs)
-                for log in self._overheard.of(capture):
-                    self.keys.take(log)
-            self._now, self._capture = (capture, run.key), capture
+            self._begin(capture)
+            self._now = capture, run.key
             self._session = Engine(watch=self._spoken.watch, keys=self.keys)
         self._keep(self._session.receive_all(list(run.unpack())))
         self.counts["packets"] += run.size
@@ -224,7 +222,7 @@ class Pairer:
 
         def blocks() -> Iterator[list[Packet]]:
             for number, file, split in parts:
-                reading = SplitReading(Plan([], [file], [], []), split._replace(file=0), keys=keys)
+                reading = SplitReading(file, split, keys=keys)
                 for packets in reading.blocks():
                     self.counts["packets"] += len(packets)
                     yield packets
@@ -235,6 +233,17 @@ class Pairer:
         self._end()
         self._session, self._spoken, self._capture = Engine(), Connections(numbered=False), -1
         return read
+
+    def hear(self, capture: int, log: bytes) -> None:
+        """Take a key log in a capture, before the packets of the capture."""
+        self._begin(capture)
+        self.keys.take(log)
+
+    def _begin(self, capture: int) -> None:
+        """End the connection; if it is not of this capture, begin this one."""
+        self._end()
+        if self._capture != capture:
+            self.keys, self._capture = KeyLog().use(self._key_logs), capture
 
     def close(self) -> dict[str, Any]:
         """Return what was written, and what was counted."""

@@ -9,12 +9,10 @@ from __future__ import annotations
 import gc
 import pickle
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from functools import lru_cache
-from itertools import groupby
 from typing import Any, TypeAlias
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import orjson
 import pyarrow as pa
@@ -31,17 +29,17 @@ from ....protocol.grammars import serving
 from ....views.tables.columns import CAUSES
 from ....views.tables.rows import Rows
 from ..archive import s3
-from ..archive.files import counted
-from ..archive.plan import File, Plan, Split
-from ..archive.store import HIDDEN, OutputFile, resolve
+from ..archive.files import counted, walked_cuts
+from ..archive.plan import CutPoint, File, Looked, Split, look
+from ..archive.store import HIDDEN, StoredFile
 from ..delta import SCHEMAS
 from ..parquet import ParquetFile, Tables
 from .pairing import Making, Pairer, exchanges
-from .reading import LARGE, ROOM, Heard, PacketRun, SplitReading
+from .reading import KeyLogs, PacketRun, Part, SplitReading, partition
 
 
-def causes_of(plan: Plan, capture: int, key_logs: Iterable[str] = ()) -> list[Case]:
-    """Return the causes in the capture of this number, the weightiest first."""
+def causes_of(files: Sequence[tuple[File, Split]], key_logs: Iterable[str] = ()) -> list[Case]:
+    """Return the causes in the capture that consists of these files, the weightiest first."""
     keys = KeyLog().use(key_logs)
     engine = Engine(keys=keys)
     ledgers = Ledgers(engine.names_then)
@@ -49,11 +47,8 @@ def causes_of(plan: Plan, capture: int, key_logs: Iterable[str] = ()) -> list[Ca
     def blocks() -> Iterator[list[Packet]]:
         """Yield the packets of all files, numbered through, which the ledgers see before the engine does."""
         before = 0
-        mine = (split for split in plan.splits if split.capture == capture)
-        for _, splits in groupby(mine, key=lambda split: split.file):
-            first, *others = splits
-            stop = others[-1].stop if others else first.stop
-            reading = SplitReading(plan, first._replace(stop=stop, before=0, shift=before), keys=keys)
+        for file, split in files:
+            reading = SplitReading(file, split._replace(shift=before), keys=keys)
             for packets in reading.blocks():
                 ledgers.packets(packets)
                 yield packets
@@ -70,17 +65,13 @@ def causes_of(plan: Plan, capture: int, key_logs: Iterable[str] = ()) -> list[Ca
 Batches: TypeAlias = Iterator[pa.RecordBatch]
 Stage: TypeAlias = Callable[[Batches], Batches]
 RUNS = pa.schema({
-    "capture": pa.int32(), "key": pa.binary(), "split": pa.int32(), "order": pa.int32(), "packets": pa.binary(),
-    "payload": pa.binary(), "spill": pa.string(), "place": pa.int64(), "length": pa.int64(),
+    "partition": pa.int32(), "capture": pa.int32(), "name": pa.string(), "key": pa.binary(), "split": pa.int32(),
+    "order": pa.int32(), "packets": pa.binary(), "payload": pa.binary(),
 })  # fmt: skip
-"""A run with its place: `split` is its number in the plan. The payload of a large one is so many bytes in a file of
-`spill`. A row with an empty key holds a report on its split."""
+"""A run with the partition that it goes to; `capture` and `split` are numbers in the plan, `name` is the capture's. A
+row with an empty key has a key log of the capture as its payload, or if there is none, a report on its split."""
 WHOLE = b"*"
 """The key of a row that stands for a split of a whole capture: it holds the file and the split."""
-MOST_OPEN = 128
-"""Files of large runs that a task holds open at once."""
-IN_ROW = (None, 0, 0)
-"""The place of a run whose bytes are all in its row."""
 REPORT = pa.schema({"report": pa.binary()})
 BATCH, BATCH_ROWS = 8 << 20, 4096
 """Bytes and rows in one batch that a task hands over."""
@@ -88,7 +79,7 @@ BATCH, BATCH_ROWS = 8 << 20, 4096
 
 def report(said: Any) -> pa.RecordBatch:
     """Return a task's report as one row."""
-    return pa.RecordBatch.from_arrays([pa.array([orjson.dumps(said)], pa.binary())], schema=REPORT)
+    return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(said)], pa.binary())], schema=REPORT)
 
 
 def task(stage: Stage, definitions: Sequence[MessageDefinition] = ()) -> Stage:
@@ -111,54 +102,65 @@ def task(stage: Stage, definitions: Sequence[MessageDefinition] = ()) -> Stage:
     return whole
 
 
-def numbers(batches: Batches) -> Iterator[int]:
-    """Yield the numbers from `spark.range` that a task is to work on."""
+def parts(batches: Batches) -> Iterator[Any]:
+    """Yield what a task is to work on."""
     for batch in batches:
-        yield from batch.column(0).to_pylist()
+        for row in batch.column(0).to_pylist():
+            yield pickle.loads(row)
 
 
-def each(work: Callable[[int], Any], batches: Batches) -> Batches:
-    """Report what `work` returns for each number that a task is to work on."""
-    for number in numbers(batches):
-        yield report(work(number))
+def each(work: Callable[[Any], Any], batches: Batches) -> Batches:
+    """Report what `work` returns for each part that a task is to work on."""
+    for part in parts(batches):
+        yield report(work(part))
 
 
-def count(plan: Plan, places: list[int], number: int) -> list[int]:
-    """Walk through the split at one of these places of the plan; return the place, the packets, and the end."""
-    split = plan.splits[places[number]]
-    return [places[number], *counted(plan.files[split.file], split)]
+def look_at(size: int, files: Sequence[StoredFile]) -> list[Looked]:
+    """Look at files, to cut them into splits of `size` bytes."""
+    return [look(file, size) for file in files]
 
 
-def read(plan: Plan, folder: str, ports: frozenset[int], batches: Batches) -> Batches:
-    """Read the plan's splits; each ends with a report on itself. Whole captures are read where they are decoded."""
-    for number in numbers(batches):
-        split = plan.splits[number]
+def count(found: Sequence[Part]) -> list[tuple[int, CutPoint]]:
+    """Walk through splits; return where each walk ended, with the place of the split in the plan."""
+    return [(part.number, counted(part.file, part.split)) for part in found]
+
+
+def recut(size: int, files: Sequence[tuple[int, File]]) -> list[tuple[int, dict[int, int | None]]]:
+    """Walk through files to cut them into splits of `size` bytes; return the places with the number of each file."""
+    return [(number, walked_cuts(file, size)) for number, file in files]
+
+
+def read(partitions: int, ports: frozenset[int], batches: Batches) -> Batches:
+    """Read splits, for so many partitions; each ends with the key logs in it and a report on itself.
+
+    Whole captures are read where they are decoded.
+    """
+    held: list[tuple[Any, ...]] = []
+    size = 0
+    for number, name, file, split, spread in (part for bundle in parts(batches) for part in bundle):
+        capture = split.capture
         if split.whole and not ports:
-            found = pickle.dumps((plan.files[split.file], split))
-            yield run_batch([(split.capture, WHOLE, number, 0, found, b"", *IN_ROW)])
+            place = partition(capture, WHOLE, 1, partitions)
+            held.append((place, capture, name, WHOLE, number, 0, pickle.dumps((file, split)), b""))
             continue
-        keys = Heard(folder, plan.splits[number].capture)
-        spill = OutputFile(f"{folder}/{ROOM}", f"{uuid4().hex}.runs")
-        reading = SplitReading(plan, plan.splits[number], ports, keys)
-        held: list[tuple[Any, ...]] = []
-        size = 0
+        keys = KeyLogs()
+        reading = SplitReading(file, split, ports, keys)
         for run in reading:
-            place = reading.split.capture, run.key, number, run.order, run.packets
-            if len(run.payload) < LARGE:
-                held.append((*place, run.payload, *IN_ROW))
-                size += len(run.payload)
-            else:
-                held.append((*place, b"", spill.name, spill.write(run.payload), len(run.payload)))
-            size += len(run.packets)
+            target = partition(capture, run.key, spread, partitions)
+            held.append((target, capture, name, run.key, number, run.order, run.packets, run.payload))
+            size += len(run.packets) + len(run.payload)
             if size > BATCH or len(held) >= BATCH_ROWS:
                 yield run_batch(held)
                 held, size = [], 0
-        if held:
-            yield run_batch(held)
-        spill.close()
-        keys.file.close()
+        held += [
+            ((capture + each) % partitions, capture, name, b"", number, order, b"", log)
+            for order, log in enumerate(keys.logs)
+            for each in range(spread)
+        ]
         said = orjson.dumps(reading.report | {"split": number})
-        yield run_batch([(reading.split.capture, b"", number, 0, said, b"", *IN_ROW)])
+        held.append((capture % partitions, capture, name, b"", number, len(keys.logs), said, b""))
+    if held:
+        yield run_batch(held)
 
 
 def run_batch(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
@@ -169,57 +171,57 @@ def run_batch(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
     )
 
 
-def pair(folder: str, made: Callable[[], Pairer], batches: Batches) -> Batches:
-    """Give the runs of a partition to a pairer, which is made in the task; `folder` is the run's."""
+def pair(made: Callable[[], Pairer], batches: Batches) -> Batches:
+    """Give the runs of a partition to a pairer, which is made in the task."""
     pairer, splits = made(), list[Any]()
     whole: tuple[int, list[tuple[int, File, Split]]] | None = None
-    system, room, _ = resolve(f"{folder}/{ROOM}")
-    opened = lru_cache(MOST_OPEN)(system.open_input_file)  # what it forgets is closed
     for batch in batches:
         for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            capture, key, split, order, packets, payload, spill, place, length = row
-            if not key:
-                splits.append(orjson.loads(packets))
-                continue
+            _, capture, name, key, split, order, packets, payload = row
             if whole and (key, capture) != (WHOLE, whole[0]):
                 splits += pairer.whole(*whole)
                 whole = None
+            pairer.captures[capture] = name
             if key == WHOLE:
                 whole = whole or (capture, [])
                 whole[1].append((split, *pickle.loads(packets)))  # what `read` packed
-                continue
-            if spill:
-                payload = bytes(opened(f"{room}/{spill}").read_at(length, place))
-            pairer.take(capture, split, PacketRun(key, order, packets, payload))
+            elif key:
+                pairer.take(capture, split, PacketRun(key, order, packets, payload))
+            elif payload:
+                pairer.hear(capture, payload)
+            else:
+                splits.append(orjson.loads(packets))
     if whole:
         splits += pairer.whole(*whole)
-    opened.cache_clear()
     yield report(pairer.close() | {"splits": splits})
 
 
-def decode(making: Making, shares: list[list[str]], topics: dict[UUID, str], number: int) -> dict[str, Any]:
-    """Make rows of the exchanges in the files of a share; `topics` are the names of topic ids."""
+def decode(making: Making, topics: dict[UUID, str], pieces: Sequence[tuple[str, Mapping[int, str]]]) -> dict[str, Any]:
+    """Make rows of the exchanges in files, each with the names of its captures; `topics` are the names of topic ids."""
     known, tables = dict(topics), Tables(making.folder, making.run)
     rows, fits = Rows(tables.add, making.wanted, known), making.filters.check(known)
-    for name in shares[number]:
+    for name, captures in pieces:
         for capture, exchange in exchanges(making.folder, name, known):
             if fits is None or fits(exchange):
-                rows.exchange(making.captures[capture], exchange)
+                rows.exchange(captures[capture], exchange)
     return tables.close() | {"problems": rows.problems}
 
 
-def judge(plan: Plan, folder: str, key_logs: Sequence[str], number: int) -> dict[str, Any]:
-    """Judge a capture from its first packet to its last, and write its causes; `key_logs` are secrets of TLS."""
-    cases, files = causes_of(plan, number, key_logs), list[tuple[str, int, int]]()
-    if cases:
-        out, _, run = folder.rpartition(f"/{HIDDEN}")
-        capture = plan.captures[number]
-        rows = [
+def judge(
+    folder: str, key_logs: Sequence[str], captures: Sequence[tuple[str, Sequence[tuple[File, Split]]]]
+) -> dict[str, Any]:
+    """Judge captures from the first packet to the last, and write their causes; `key_logs` are secrets of TLS."""
+    out, _, run = folder.rpartition(f"/{HIDDEN}")
+    rows: list[dict[str, Any]] = []
+    for capture, files in captures:
+        cases = causes_of(files, key_logs)
+        rows += [
             {"run": run, "capture": capture, "place": place, "severity": case.severity.value, "cause": one["cause"],
              "object": orjson.dumps(one | {"file": capture}).decode()}
             for place, (case, one) in enumerate(zip(cases, map(kept, cases), strict=True))
         ]  # fmt: skip
-        file = ParquetFile(out, CAUSES, run, SCHEMAS[CAUSES])
-        file.write(pa.Table.from_pylist(rows, SCHEMAS[CAUSES]))
-        files = [file.close()]
-    return {"files": files, "causes": Counter(case.severity.value for case in cases)}
+    if not rows:
+        return {"files": [], "causes": {}}
+    file = ParquetFile(out, CAUSES, run, SCHEMAS[CAUSES])
+    file.write(pa.Table.from_pylist(rows, SCHEMAS[CAUSES]))
+    return {"files": [file.close()], "causes": Counter(row["severity"] for row in rows)}

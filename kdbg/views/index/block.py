@@ -104,12 +104,12 @@ class Block:
     def exchanges(self, rows: Sequence[int]) -> Iterator[Exchange]:
         """Yield exchanges as they were read from the capture."""
         numbers, data, used, held = list[bytes](), list[bytes](), dict[int, int](), 0
-        at = self.columns.at
+        columns = self.columns
         for done, row in enumerate(rows, 1):
             shared, _, answered, names = self.kinds[self.keys[row]]
             halves = list[int]()
             for side in SIDES:
-                place, *half = [at(f"{side}_{name}", row) for name in HALF]
+                place, *half = [columns[f"{side}_{name}"][row] for name in HALF]
                 if place == NO_HALF:
                     halves += NOTHING
                     continue
@@ -121,7 +121,7 @@ class Block:
             numbers.append(
                 NUMBERS.pack(
                     used.setdefault(shared, len(used)), self.bounds.first_number + row, names,
-                    at("correlation_id", row), answered, at("repeats", row), *halves, len(own),
+                    columns["correlation_id"][row], answered, columns["repeats"][row], *halves, len(own),
                 )
             )  # fmt: skip
             if len(numbers) >= AT_ONCE or held >= LARGE or done == len(rows):

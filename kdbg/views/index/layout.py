@@ -41,38 +41,24 @@ SAME = {"repeats": ""} | {
 """Columns that are not stored where they are the same as another, or all 0."""
 
 
-class Columns:
-    """The numbers of a block: its attributes are `COLUMNS`, each made when it is first used."""
+class Columns(dict[str, "array[int]"]):
+    """The numbers of a block by the names of `COLUMNS`, each made when it is first used."""
 
     def __init__(self, stored: bytes, count: int, there: Iterable[str]) -> None:
+        super().__init__()
         self._stored, self._count, self._places = stored, count, dict[str, int]()
         place = 0
         for name in there:
             self._places[name] = place
             place += count * array(COLUMNS[name]).itemsize
 
-    def __getattr__(self, name: str) -> array[int]:
-        if name not in COLUMNS:
-            raise AttributeError(name)
-        place, code = self._places.get(name), COLUMNS[name]
-        if place is not None:
-            found = column(self._stored, self._count, place, code)
-        else:
-            found = getattr(self, SAME[name]) if SAME[name] else array(code, bytes(8 * self._count))
-        setattr(self, name, found)
-        return found
-
-    def at(self, name: str, row: int) -> int:
-        """Return one number."""
-        if name in self.__dict__:
-            found: int = self.__dict__[name][row]
-            return found
+    def __missing__(self, name: str) -> array[int]:
         place = self._places.get(name)
-        if place is None:
-            return self.at(SAME[name], row) if SAME[name] else 0
-        code = COLUMNS[name]
-        end = place + self._count * array(code).itemsize
-        return int.from_bytes(self._stored[place + row : end : self._count], "little", signed=code != "I")
+        if place is not None:
+            self[name] = column(self._stored, self._count, place, COLUMNS[name])
+        else:
+            self[name] = self[SAME[name]] if SAME[name] else array(COLUMNS[name], [0]) * self._count
+        return self[name]
 
 
 class Bounds(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 from uuid import UUID
@@ -26,7 +26,7 @@ from ...protocol.findings import unpack as unpack_finding
 from ...protocol.wire.readings.outline import NamesThen
 from .block import Block, Described
 from .cache import find, identity
-from .layout import HALF, NO_HALF, SIDES, Bounds, Columns, Counts, Summary
+from .layout import HALF, NO_HALF, SIDES, Bounds, Counts, Summary
 
 OTHERS = frozenset({"port", "tls_keys", "pid"})
 """Filters with which a capture is read in another way than an index says."""
@@ -34,65 +34,21 @@ BY_VALUE = frozenset({"api", "client_id", "host", "connection", "topic", "partit
 """Filters on what an exchange is about, which the index has once for all exchanges that have it in common."""
 
 
-def _slower(milliseconds: float, block: Block) -> list[bool]:
-    rows = block.columns
-    least = round(milliseconds * 1e6)
-    found = zip(rows.response_first_time, rows.request_last_time, rows.request_place, rows.response_place, strict=True)
-    return [then - until > least and asked != NO_HALF != answered for then, until, asked, answered in found]
-
-
-def _times(rows: Columns) -> Iterator[int]:
-    """Yield when each exchange began."""
-    found = zip(rows.request_place, rows.request_first_time, rows.response_first_time, strict=True)
-    return (at if asked != NO_HALF else then for asked, at, then in found)
-
-
-def _in_packets(wanted: Collection[int], block: Block) -> list[bool]:
-    rows = block.columns
-    halves = (
-        (rows.request_place, rows.request_first_packet, rows.request_last_packet),
-        (rows.response_place, rows.response_first_packet, rows.response_last_packet),
-    )
-    found = [
-        [at != NO_HALF and any(first <= one <= last for one in wanted) for at, first, last in zip(*half, strict=True)]
-        for half in halves
-    ]
-    return [either or other for either, other in zip(*found, strict=True)]
-
-
 def _microseconds(seconds: float) -> int:
     return round(seconds * 1e6) * 1000
 
 
-BY_NUMBER: dict[str, tuple[Callable[[Any, Bounds], bool], Callable[[Any, Block], list[bool]]]] = {
-    "exchange": (
-        lambda chosen, block: any(
-            first < block.first_number + block.exchanges and last >= block.first_number for first, last in chosen
-        ),
-        lambda chosen, block: [
-            any(first <= one <= last for first, last in chosen)
-            for one in range(block.bounds.first_number, block.bounds.first_number + block.bounds.exchanges)
-        ],
+BY_NUMBER: dict[str, Callable[[Any, Bounds], bool]] = {
+    "exchange": lambda chosen, block: any(
+        first < block.first_number + block.exchanges and last >= block.first_number for first, last in chosen
     ),
-    "correlation_id": (
-        lambda wanted, block: True,
-        lambda wanted, block: [one in wanted for one in block.columns.correlation_id],
-    ),
-    "slower_than": (lambda milliseconds, block: block.slowest > round(milliseconds * 1e6), _slower),
-    "since": (
-        lambda seconds, block: block.last_time >= _microseconds(seconds),
-        lambda seconds, block: [one >= _microseconds(seconds) for one in _times(block.columns)],
-    ),
-    "until": (
-        lambda seconds, block: block.first_time <= _microseconds(seconds),
-        lambda seconds, block: [one <= _microseconds(seconds) for one in _times(block.columns)],
-    ),
-    "packet": (
-        lambda wanted, block: any(block.first_packet <= one <= block.last_packet for one in wanted),
-        _in_packets,
-    ),
+    "correlation_id": lambda wanted, block: True,
+    "slower_than": lambda milliseconds, block: block.slowest > round(milliseconds * 1e6),
+    "since": lambda seconds, block: block.last_time >= _microseconds(seconds),
+    "until": lambda seconds, block: block.first_time <= _microseconds(seconds),
+    "packet": lambda wanted, block: any(block.first_packet <= one <= block.last_packet for one in wanted),
 }
-"""Filters on numbers: whether a block may have an exchange that passes, and which of its exchanges do."""
+"""Filters on numbers: whether a block may have an exchange that passes."""
 
 
 class IndexedCapture(Capture):
@@ -161,14 +117,14 @@ class Matching:
         filters.check(self.names_then, self.tally)  # which makes the tallies, also where no exchange may pass
         self._searches = Searches()
         given = filters.given
-        by_value = {name: value for name, value in given.items() if name in BY_VALUE}
-        self._passes = Filters(**by_value).check(self.names_then) if by_value else None
         self._numbers = {name: value for name, value in given.items() if name in BY_NUMBER}
+        by_value = {name: value for name, value in given.items() if name in BY_VALUE}
+        self._passes, self._fits = (Filters(**some).check(self.names_then) for some in (by_value, self._numbers))
 
     def chunks(self, blocks: Iterable[Any], /) -> Iterator[list[Exchange]]:
         """Yield the exchanges that may pass."""
         for bounds, most in self._blocks():
-            may = all(BY_NUMBER[name][0](value, bounds) for name, value in self._numbers.items())
+            may = all(BY_NUMBER[name](value, bounds) for name, value in self._numbers.items())
             last = self._filters.last
             ends = last is not None and last < bounds.first_number + bounds.exchanges
             if not (may or bounds.is_read or ends):
@@ -256,9 +212,13 @@ class Matching:
             keys = block.keys
             may = {kind: self._may_pass(block, kind) for kind in set(keys)}
             rows = [row for row in rows if may[keys[row]]]
-        for name, value in self._numbers.items() if rows else ():
-            fits = BY_NUMBER[name][1](value, block)
-            rows = [row for row in rows if fits[row]]
+        wanted = self._numbers.get("correlation_id")
+        if wanted is not None:
+            numbers = block.columns["correlation_id"]
+            rows = [row for row in rows if numbers[row] in wanted]
+        fits = self._fits
+        if fits is not None:
+            return [row for row, one in zip(rows, self._described(block, rows), strict=True) if fits(one)]
         return list(rows)
 
     def _may_pass(self, block: Block, kind: int) -> bool:
@@ -279,22 +239,21 @@ class Matching:
         self._searches = Searches()
         for bounds, most in self._blocks():
             block = self._block(bounds)
-            for one in self._all(block, most):
+            rows, is_read = range(most), "where" in self._filters.given
+            for one in block.exchanges(rows) if is_read else self._described(block, rows):
+                if is_read:
+                    self.names_then.at(one.names)
                 check(one)
             if not any(tally.open for tally in self._seen.values()):
                 return
 
-    def _all(self, block: Block, most: int) -> Iterator[Exchange]:
-        """Yield the exchanges of a block as far as filters look at them."""
-        if "where" in self._filters.given:
-            for exchange in block.exchanges(range(most)):
-                self.names_then.at(exchange.names)
-                yield exchange
-            return
+    def _described(self, block: Block, rows: Iterable[int]) -> Iterator[Exchange]:
+        """Yield exchanges of a block as far as filters look at them; each is valid until the next."""
         described: dict[int, Described | None] = {}
         numbers = block.columns
-        halves = [[getattr(numbers, f"{side}_{name}") for name in HALF if name != "missing"] for side in SIDES]
-        for row, kind in enumerate(block.keys[:most]):
+        halves = [[numbers[f"{side}_{name}"] for name in HALF if name != "missing"] for side in SIDES]
+        for row in rows:
+            kind = block.keys[row]
             if kind not in described:
                 described[kind] = block.described(kind)
             self.names_then.at(block.kinds[kind][3])
@@ -302,7 +261,7 @@ class Matching:
             if one is None:
                 yield next(block.exchanges([row]))
                 continue
-            one.number, one.correlation_id = block.bounds.first_number + row, numbers.correlation_id[row]
+            one.number, one.correlation_id = block.bounds.first_number + row, numbers["correlation_id"][row]
             for side, columns in zip(SIDES, halves, strict=True):
                 place, _, first_time, last_time, first, last = (each[row] for each in columns)
                 half = CapturedMessage(b"", (first_time, last_time), (first, last), side)

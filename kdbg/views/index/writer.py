@@ -11,7 +11,6 @@ import zlib
 from array import array
 from collections import Counter, deque
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
 from operator import sub
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,11 +79,9 @@ class IndexWriter:
         self._capture, self._identity, self._searches = capture, found, searches
         make_folder()
         self.path: Path = path or path_of(found)
-        self._end = self._crc = 0
-        with ExitStack() as undo:
-            self._file = undo.enter_context(AtomicFile(self.path, private=True))
-            self._write(MAGIC)
-            self._undo = undo.pop_all()
+        self._file = AtomicFile(self.path, private=True).__enter__()
+        self._file.write(MAGIC)
+        self._end, self._crc = len(MAGIC), zlib.crc32(MAGIC)
         self._batches: deque[tuple[int, bytes, list[RawPacket], int]] = deque(maxlen=BATCHES)
         self._all_searched = self._first_number = 0
         self.exchanges = 0
@@ -134,7 +131,8 @@ class IndexWriter:
             append(number)
         for name in "correlation_id", "repeats":
             self._columns[name].fromlist([getattr(one, name) for one in exchanges])
-        for side, halves in zip(SIDES, _halves(exchanges), strict=True):
+        for side in SIDES:
+            halves = [getattr(one, side) or ABSENT for one in exchanges]
             data = [half.data for half in halves]
             sizes = [*map(len, data)]
             self._size += sum(sizes)
@@ -315,18 +313,13 @@ class IndexWriter:
         self._write(data)
         self._file.write(TRAILER.pack(start, len(data), self._crc))
         self._capture.batch = None
-        self._undo.close()
+        self._file.__exit__(None)
         clean_up()
 
     def drop(self) -> None:
         """Leave no index."""
         self._capture.batch = None
-        with suppress(_Dropped), self._undo:
-            raise _Dropped
-
-
-class _Dropped(Exception):
-    """Makes the file that is not complete go away."""
+        self._file.__exit__(Unfit)
 
 
 def _named(outlines: Sequence[Any]) -> list[Any]:
@@ -335,11 +328,6 @@ def _named(outlines: Sequence[Any]) -> list[Any]:
         [[[[str(topic)] if isinstance(topic, UUID) else topic, *rest] for topic, *rest in rows], groups, codes]
         for rows, groups, codes in outlines
     ]
-
-
-def _halves(exchanges: Sequence[Exchange]) -> tuple[list[CapturedMessage], list[CapturedMessage]]:
-    """Return the requests and the responses of exchanges."""
-    return [one.request or ABSENT for one in exchanges], [one.response or ABSENT for one in exchanges]
 
 
 def _compressed(data: bytes) -> bytes:

@@ -51,13 +51,10 @@ class Half(Protocol):
 
 
 class Searches:
-    """The searches of one run: counted by sort, and the last results, for a client that tries again with the same.
-
-    `count` is how many messages were searched, or would have been below the limit.
-    """
+    """The searches of one run: counted by sort, and the last results, for a client that tries again with the same."""
 
     def __init__(self) -> None:
-        self.count = 0
+        self.count = 0  # messages that were searched, or would have been below the limit
         self._counts: OrderedDict[tuple[int, int, Direction, str, int], int] = OrderedDict()
         self._found: OrderedDict[tuple[object, ...], tuple[Finding, ...]] = OrderedDict()
 

@@ -232,7 +232,6 @@ index_option: Final = click.option(
     envvar="KDBG_NO_INDEX",
     help="Neither use nor write an index of large captures: kdbg guide index.",
 )
-"""For commands that read chosen exchanges of a capture."""
 input_options: Final = all_of(definitions_option, memory_option)
 """Of all commands that read what others made."""
 

@@ -20,7 +20,7 @@ from ...exchanges.messages.serialization import NUMBERS, in_common, peers_of, un
 from ...protocol.findings import Finding
 from ...protocol.findings import unpack as unpack_finding
 from ...protocol.wire.readings.outline import Outline
-from .layout import COUNT, HALF, NO_HALF, PIECE, PIECES, SIDES, Bounds, Columns, Counts, column
+from .layout import HALF, NO_HALF, PIECES, SIDES, Bounds, Columns, Counts, column
 
 AT_ONCE, LARGE = 64, 4 << 20
 """Exchanges that are read at once, at most, and bytes of their messages."""
@@ -70,8 +70,9 @@ class Block:
         return Columns(zlib.decompress(self._parts[2]), self.bounds.exchanges, self._there)
 
     @cached_property
-    def _pieces(self) -> bytes:
-        return zlib.decompress(self._parts[3])
+    def _pieces(self) -> list[list[tuple[int, int]]]:
+        found: list[list[tuple[int, int]]] = json.loads(zlib.decompress(self._parts[3]))
+        return found
 
     def found_kinds(self, rows: Iterable[int]) -> Counter[str]:
         """Return how many findings of each kind exchanges have."""
@@ -91,12 +92,7 @@ class Block:
         _, peers, api, version, client_id, _ = in_common(self._commons[shared], self._topics, self._searches)
         one = Described(peers, api, version, 0, client_id)
         one.about = [
-            (
-                [(_topic(topic), *rest, None) for topic, *rest in rows],
-                groups,
-                codes,
-            )
-            for rows, groups, codes in outlines
+            ([(_topic(topic), *rest, None) for topic, *rest in rows], groups, codes) for rows, groups, codes in outlines
         ]
         one.found = [*map(unpack_finding, findings)]
         return one
@@ -134,10 +130,7 @@ class Block:
         """Return the bytes of a message."""
         if place >= 0:
             return self._read(place, size)
-        at = PIECES - place
-        (many,) = COUNT.unpack_from(self._pieces, at)
-        pieces = (PIECE.unpack_from(self._pieces, at + COUNT.size + one * PIECE.size) for one in range(many))
-        return b"".join([self._read(*piece) for piece in pieces])
+        return b"".join([self._read(*piece) for piece in self._pieces[PIECES - place]])
 
     def _read(self, place: int, size: int) -> bytes:
         data = os.pread(self._capture, size, place)

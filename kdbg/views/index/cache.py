@@ -71,13 +71,6 @@ def folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kdbg" / "index"
 
 
-def make_folder() -> Path:
-    """Return the folder of indexes, made where it does not exist, for the user alone."""
-    found = folder()
-    found.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return found
-
-
 def path_of(capture: Identity) -> Path:
     """Return where the index of a capture is kept in the folder."""
     named = hashlib.blake2b(repr(tuple(capture)).encode(), digest_size=16).hexdigest()
@@ -134,12 +127,9 @@ def _summary(file: int) -> Summary | None:
 
 def checksum(file: int, end: int) -> int:
     """Return the CRC-32 of a file up to a place."""
-    found = place = 0
-    while place < end:
-        data = os.pread(file, min(CHUNK, end - place), place)
-        if not data:
-            break
-        found, place = zlib.crc32(data, found), place + len(data)
+    found = 0
+    for place in range(0, end, CHUNK):
+        found = zlib.crc32(os.pread(file, min(CHUNK, end - place), place), found)
     return found
 
 

@@ -1,8 +1,8 @@
 """The form of an index: blocks of exchanges one after another, a summary as JSON, and a trailer with a checksum.
 
 A block has four parts, each compressed: what its exchanges have in common, as JSON; the number of its kind for each
-exchange; `COLUMNS` of numbers; lists of pieces. Numbers are stored byte by byte: first the first byte of each number,
-then the second ones. No bytes of messages are stored.
+exchange; `COLUMNS` of numbers; lists of pieces, as JSON. Numbers are stored byte by byte: first the first byte of each
+number, then the second ones. No bytes of messages are stored.
 """
 
 from __future__ import annotations
@@ -14,16 +14,12 @@ from typing import Any, NamedTuple
 
 from ...protocol.wire.language import Direction
 
-MAGIC = b"kdbg index 3\n"
+MAGIC = b"kdbg index 4\n"
 TRAILER = struct.Struct("<QQI")
 """Where the summary begins, its bytes, the CRC-32 of all before the trailer."""
 NO_HALF, PIECES = -1, -2
-"""Where the bytes of a message are: from 0 on a place in the capture, else one of these: no half; `PIECES` less a place
-in the block's lists, where `COUNT` and so many of `PIECE` are."""
-PIECE = struct.Struct("<qI")
-"""A place in the capture, and how many bytes are there."""
-COUNT = struct.Struct("<I")
-"""How many pieces follow."""
+"""Where the bytes of a message are: from 0 on a place in the capture, else one of these: no half; `PIECES` less the
+number of a list of the block, which has pieces: places in the capture, and how many bytes are there."""
 HALF = {
     "place": "q", "size": "I", "first_time": "q", "last_time": "q", "first_packet": "q", "last_packet": "q",
     "missing": "q",

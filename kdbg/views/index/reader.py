@@ -79,11 +79,9 @@ class IndexedCapture(Capture):
         """Return an iterator without packets."""
         return iter(())
 
-    def matching(
-        self, filters: Filters, seen: FilterTally, counts: Counter[str], findings: Counter[str], *, singly: bool
-    ) -> Matching:
+    def matching(self, filters: Filters, *noted: Any, singly: bool) -> Matching:
         """Return what makes the exchanges that may pass filters: one at a time, with `singly`."""
-        return Matching(self, filters.dated(self.first_time), seen, counts, findings, singly=singly)
+        return Matching(self, filters.dated(self.first_time), *noted, singly=singly)
 
     def close(self) -> None:
         """Close the capture and the index."""
@@ -138,13 +136,9 @@ class Matching:
             if ends:
                 break
         else:
-            self._finish()
+            self.findings += [(peers_of(peers), unpack_finding(packed)) for peers, packed in self._summary.findings]
+            self._count(Counts(*self._summary.counts))
         self._note_all()
-
-    def _finish(self) -> None:
-        """Take what came after the last exchange, and the counts of the whole capture."""
-        self.findings += [(peers_of(peers), unpack_finding(packed)) for peers, packed in self._summary.findings]
-        self._count(Counts(*self._summary.counts))
 
     def _count(self, counts: Counts) -> None:
         """Take as counts those of a moment of the reading."""
@@ -177,26 +171,19 @@ class Matching:
             while at < len(every) and every[at] < end:
                 row, exchange = next(exchanges)
                 at += 1
-                if row not in wanted:
+                if row in wanted:
+                    some.append((row, exchange))
+                else:
                     exchange.all_findings(shallow=True)  # how many were searched decides what is found in later ones
-                    continue
-                some.append((row, exchange))
-                if self._singly:
-                    yield self._given(block, first, some)
-                    first, some = row + 1, []
-            if some:
-                yield self._given(block, first, some)
-                first = some[-1][0] + 1
+            for group in [[one] for one in some] if self._singly else [some] if some else []:
+                last = group[-1][0]
+                self._skip(block, first, last + 1, [row for row, _ in group])
+                first = last + 1
+                yield [exchange for _, exchange in group]
             self._skip(block, first, min(end, most), ())
             first = start = end
             if end >= most:
                 return
-
-    def _given(self, block: Block, first: int, some: Sequence[tuple[int, Exchange]]) -> list[Exchange]:
-        """Return exchanges of a block; count those before the last of them, from the first on, as left out."""
-        rows = [row for row, _ in some]
-        self._skip(block, first, rows[-1] + 1, rows)
-        return [exchange for _, exchange in some]
 
     def _skip(self, block: Block, first: int, end: int, but: Sequence[int]) -> None:
         """Count the exchanges of a block from the first up to the end as left out, but for some."""

@@ -10,34 +10,20 @@ import json
 import zlib
 from array import array
 from collections import Counter, deque
-from collections.abc import Sequence
-from operator import sub
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from ...atomic import AtomicFile
 from ...capture import Capture
+from ...errors import KdbgError
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.mistakes import Searches
 from ...protocol.findings import Finding, pack
-from .cache import clean_up, environment, identity, make_folder, path_of
-from .layout import (
-    COLUMNS,
-    COUNT,
-    HALF,
-    MAGIC,
-    NO_HALF,
-    PIECE,
-    PIECES,
-    SAME,
-    SIDES,
-    TRAILER,
-    Bounds,
-    Counts,
-    Summary,
-    planes,
-)
+from .cache import clean_up, environment, folder, identity, path_of
+from .layout import COLUMNS, HALF, MAGIC, NO_HALF, PIECES, SAME, SIDES, TRAILER, Bounds, Counts, Summary, planes
 
 if TYPE_CHECKING:
     from ...capture.pcap import RawPacket
@@ -77,7 +63,7 @@ class IndexWriter:
         if found is None:
             raise Unfit("it is compressed, or not a regular file")
         self._capture, self._identity, self._searches = capture, found, searches
-        make_folder()
+        folder().mkdir(mode=0o700, parents=True, exist_ok=True)
         self.path: Path = path or path_of(found)
         self._file = AtomicFile(self.path, private=True).__enter__()
         self._file.write(MAGIC)
@@ -104,7 +90,7 @@ class IndexWriter:
         self._found_kinds: Counter[str] = Counter()
         self._chunks: list[list[Any]] = []
         self._found: list[list[Any]] = []
-        self._pieces: list[bytes] = []
+        self._pieces: list[list[tuple[int, int]]] = []
         self._held: list[Any] = []
 
     def _batch(self, data: bytes, raw: list[RawPacket]) -> None:
@@ -250,9 +236,8 @@ class IndexWriter:
             raise Unfit("a message is not in it as it was sent")
         if len(found) == 1:
             return found[0][0]
-        place = sum(map(len, self._pieces))
-        self._pieces.append(COUNT.pack(len(found)) + b"".join([PIECE.pack(*piece) for piece in found]))
-        return PIECES - place
+        self._pieces.append(found)
+        return PIECES + 1 - len(self._pieces)
 
     def _packets(self, first: int, last: int) -> list[tuple[bytes, int, int, int]]:
         """Return the bytes, begin, end, and place of packets that are kept."""
@@ -282,7 +267,7 @@ class IndexWriter:
             zlib.compress(json.dumps(about).encode(), LEVEL),
             _compressed(planes(self._keys)),
             _compressed(b"".join([planes(columns[name]) for name in there])),
-            zlib.compress(b"".join(self._pieces), LEVEL),
+            zlib.compress(json.dumps(self._pieces).encode(), LEVEL),
         ]
         end, sizes, is_read = self._end, [*map(len, parts)], bool(self._found or self._searched)
         bounds = _bounds(columns, count)
@@ -341,14 +326,60 @@ def _bounds(columns: dict[str, array[int]], count: int) -> tuple[int, int, int, 
     names = ("place", "first_time", "last_time", "first_packet", "last_packet")
     sides: list[list[Sequence[int]]] = [[columns[f"{side}_{name}"] for name in names] for side in SIDES]
     asked, answered = sides
-    if NO_HALF in asked[0] or NO_HALF in answered[0]:
-        both = [row for row in range(count) if asked[0][row] != NO_HALF != answered[0][row]]
-        slowest = max([answered[1][row] - asked[2][row] for row in both], default=-1)
-        found = [row for side in sides for row in zip(*side, strict=True) if row[0] != NO_HALF]
-        _, times, _, firsts, lasts = zip(*found, strict=True)
-        return min(times), max(times), slowest, min(firsts), max(lasts)
-    if not count:
+    both = [row for row in range(count) if asked[0][row] != NO_HALF != answered[0][row]]
+    slowest = max([answered[1][row] - asked[2][row] for row in both], default=-1)
+    found = [row for side in sides for row in zip(*side, strict=True) if row[0] != NO_HALF]
+    if not found:
         return 0, 0, -1, 1 << 62, 0
-    slowest = max(map(sub, answered[1], asked[2]))
-    first, last = min(min(asked[3]), min(answered[3])), max(max(asked[4]), max(answered[4]))
-    return min(asked[1]), max(asked[1]), slowest, first, last
+    _, times, _, firsts, lasts = zip(*found, strict=True)
+    return min(times), max(times), slowest, min(firsts), max(lasts)
+
+
+class Recorded:
+    """Makes the exchanges that an engine makes, and writes the index of the capture that they are from.
+
+    Where the capture gets no index, or that cannot be written, `problem` says why, and the exchanges come all the same.
+    """
+
+    problem: str = ""
+    path: Path | None = None
+    _writer: IndexWriter | None = None
+
+    def __init__(self, engine: Any, capture: Capture, path: Path | None = None) -> None:
+        self._engine: Pairing = engine
+        with self._noting():
+            self._writer = IndexWriter(capture, engine.known.searches, path)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    def chunks(self, blocks: Iterable[Any]) -> Iterator[list[Exchange]]:
+        """Yield the exchanges that blocks complete."""
+        findings, taken = self._engine.findings, 0
+        try:
+            for chunk in self._engine.chunks(blocks):
+                with self._noting():
+                    if self._writer is not None:
+                        self._writer.chunk(self._engine, chunk, findings[taken:])
+                yield chunk
+                taken = len(findings)  # who takes them empties the list
+            with self._noting():
+                if self._writer is not None:
+                    self._writer.commit(self._engine, findings[taken:])
+                    self.path, self._writer = self._writer.path, None
+        finally:
+            self._drop()
+
+    @contextmanager
+    def _noting(self) -> Iterator[None]:
+        """Give up the index where it cannot be written."""
+        try:
+            yield
+        except (Unfit, KdbgError, OSError, OverflowError) as error:
+            self.problem = str(error)
+            self._drop()
+
+    def _drop(self) -> None:
+        if self._writer is not None:
+            writer, self._writer = self._writer, None
+            writer.drop()

@@ -16,6 +16,8 @@ from .cases import ALL
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
+os.environ["KDBG_NO_INDEX"] = "1"  # nothing is written into the user's cache
+
 settings.register_profile("quick", derandomize=True, max_examples=25, deadline=None)
 settings.register_profile("deep", max_examples=2000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))

@@ -140,6 +140,9 @@ class Capture:
     if they had been read. `keys` are the secrets of TLS that stand in it, and others that it is given.
     """
 
+    batch: Callable[[Data, list[RawPacket]], None] | None = None
+    """Called with bytes and the packets in them before `packets` counts these and they are yielded."""
+
     def __init__(self, source: Source, *, before: int = 0, keys: KeyLog | None = None) -> None:
         self.name: str = source.name
         self.packets: int = before
@@ -273,6 +276,8 @@ class Capture:
         trouble = ""
         try:
             for data, raw in arrived:
+                if self.batch is not None:
+                    self.batch(data, raw)
                 if not raw:
                     yield []
                 for some in [[each] for each in raw] if self._singly else [raw] if raw else []:

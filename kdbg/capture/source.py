@@ -128,6 +128,9 @@ class ChunkStream(io.RawIOBase):
         self.count += size
         return size
 
+    def tell(self) -> int:
+        return self.count
+
     def ahead(self, least: int) -> bytes:
         """Return the bytes that come next without taking them: at least `least`, if so many are left."""
         while len(self._rest) < least and (more := self._chunk()):

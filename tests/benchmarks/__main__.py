@@ -10,6 +10,7 @@ robustness  what trouble costs; 100,000 connections
 decoders    messages by other libraries for Python
 filters     what `--where` and plain filters cost beside none
 commands    what an exchange costs in each command that reads captures; what a connection costs, and a start
+index       what an index of 0.8 GB costs, and questions with it
 starts      commands that do next to nothing
 proxy       `kdbg proxy` between librdkafka's producer and a broker, beside none
 jobs        `--jobs 2` of decode and report, beside one process
@@ -78,6 +79,11 @@ class Bench:
 
         return report(self.paths["small"], self.rounds)
 
+    def index(self) -> list[Table]:
+        from .indexed import report
+
+        return report(self.paths["small"], self.rounds)
+
     def starts(self) -> list[Table]:
         from .starts import report
 
@@ -106,8 +112,8 @@ class Bench:
 
 PARTS: dict[str, Callable[[Bench], list[Table]]] = {
     "views": Bench.views, "clients": Bench.clients, "robustness": Bench.robustness, "decoders": Bench.decoders,
-    "filters": Bench.filters, "commands": Bench.commands, "starts": Bench.starts, "jobs": Bench.jobs,
-    "proxy": Bench.proxy, "stages": Bench.stages, "pipeline": Bench.pipeline,
+    "filters": Bench.filters, "commands": Bench.commands, "index": Bench.index, "starts": Bench.starts,
+    "jobs": Bench.jobs, "proxy": Bench.proxy, "stages": Bench.stages, "pipeline": Bench.pipeline,
 }  # fmt: skip
 
 

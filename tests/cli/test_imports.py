@@ -110,6 +110,7 @@ TABLE = [
     Row("mock", (CAPTURE, "-l", "203.0.113.1:1"), {*MESSAGES, "asyncio", "ssl", "kdbg.live.client"}, status=2),
     Row("encode", ("metadata", "--version", 1, "--body", '{"topics": null}'), {*MESSAGES, "orjson"}),
     Row("encode", ("-",), {*MESSAGES, "orjson"}, stdin=b'{"request": null, "response": null}\n'),
+    Row("index", ("--list",), {"construct"}),
     Row("grammar", ("metadata", "--version", 4), {"construct", "orjson", "kdbg.protocol.definitions"}),
     Row("grammar", ("fetch", "--diff", 3, 4), {"construct", "orjson", "kdbg.protocol.definitions"}),
     Row("errors", ("6",), {"construct", "orjson"}),

@@ -39,8 +39,8 @@ def test_the_output_is_the_same(format: str) -> None:
 
 def printed(capfdbinary: pytest.CaptureFixture[bytes], path: Path, format: str, jobs: int, **wanted: Any) -> Any:
     """What a run prints, in this process, and its status."""
-    runner = Runner(Filters(**wanted), Writer(), depth=depth_of(format))
-    write_files([str(path)], runner, ExchangeOutput(runner, format, Look(), jobs))
+    runner = Runner(Filters(**wanted), Writer(), depth=depth_of(format), jobs=jobs)
+    write_files([str(path)], runner, ExchangeOutput(runner, format, Look()))
     return capfdbinary.readouterr(), runner.status
 
 

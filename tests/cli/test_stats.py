@@ -200,7 +200,7 @@ class TestFiles:
         for count in (1, jobs):
             for by in ((), ("client", "topic", "error")):
                 asked = StatsOptions(by, format="json")
-                status = write_stats(Runner(Filters(), Writer()), [str(REAL), str(ERRORS)], asked, Look(), count)
+                status = write_stats(Runner(Filters(), Writer(), jobs=count), [str(REAL), str(ERRORS)], asked, Look())
                 printed.append((capfd.readouterr(), status))
         assert printed[:2] == printed[2:]
 

@@ -27,6 +27,7 @@ TRAITS = {
     "stats": Traits(counts=True),
     "browse": LIVE,
     "diff": Traits(values=True),
+    "index": Traits(shows=False),
     "export": Traits(counts=True),
     "redact": Traits(counts=True),
     "diagnose": Traits(counts=True),

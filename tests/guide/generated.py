@@ -129,7 +129,7 @@ SHARED = {
         "tls", "ca", "cert", "cert_key", "server_name", "insecure", "tls_keys_out", "sasl_mechanism", "sasl_username",
         "sasl_password", "sasl_password_file", "sasl_token_file", "sasl_raw", "trust_advertised", "config",
     },
-    "decode": {"explain_fields", "fail_on", "depth", "only_errors", "jobs", "merge"},
+    "decode": {"explain_fields", "fail_on", "depth", "only_errors", "jobs", "merge", "no_index"},
     "records": {"value", "value_as", "key_as", "schema", "registry", "registry_config"},
 }  # fmt: skip
 """Options of many commands, by the command whose page describes them; `kdbg COMMAND --help` lists them all."""
@@ -138,6 +138,7 @@ COMMANDS = {
     "explain": "explain", "stats": "stats", "records": "records", "query": "query", "diff": "diff", "lint": "lint",
     "readiness": "readiness", "send": "send", "proxy": "proxy", "replay": "replay", "mock": "replay",
     "redact": "redact", "export": "redact", "pipeline": "pipeline", "tables": "pipeline", "report": "diagnose",
+    "index": "index",
 }  # fmt: skip
 """The pages that have the options of a command, by the command."""
 PARTS: dict[tuple[str, str], Callable[[], str]] = {

@@ -85,8 +85,8 @@ class Counted(Skipping):
 
 def printed(capture: pytest.CaptureFixture[str], path: Path, jobs: int) -> tuple[str, list[str], int]:
     """What a run prints, without its last line, and its status."""
-    runner = Runner(Filters(), Writer(), depth=depth_of("json"))
-    write_files([str(path)], runner, ExchangeOutput(runner, "json", Look(), jobs))
+    runner = Runner(Filters(), Writer(), depth=depth_of("json"), jobs=jobs)
+    write_files([str(path)], runner, ExchangeOutput(runner, "json", Look()))
     out, err = capture.readouterr()
     return out, err.splitlines()[:-1], runner.status
 

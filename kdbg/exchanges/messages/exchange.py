@@ -346,6 +346,8 @@ class Exchange:
         request, response = self.request, self.response
         if request is None or response is None or self.api is None:
             return None
+        if request._facts and response._facts:
+            return None if request.noted or response.noted else (request._facts, response._facts)
         if request._facts is None and response._facts is None and not (request.rejected or request.excess):
             both = facts_of_both(self.api, self.version)
             if both is not None:

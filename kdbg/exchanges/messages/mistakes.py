@@ -54,6 +54,7 @@ class Searches:
     """The searches of one run: counted by sort, and the last results, for a client that tries again with the same."""
 
     def __init__(self) -> None:
+        self.count = 0  # messages that were searched, or would have been below the limit
         self._counts: OrderedDict[tuple[int, int, Direction, str, int], int] = OrderedDict()
         self._found: OrderedDict[tuple[object, ...], tuple[Finding, ...]] = OrderedDict()
 
@@ -71,6 +72,7 @@ class Searches:
         found = self._found.get(key)
         if found is None:
             sort = api.key, half.version, half.direction, wrong, half.first_time // (SECONDS * 1_000_000_000)
+            self.count += 1
             count = self._counts[sort] = self._counts.get(sort, 0) + 1
             if len(self._counts) > MOST_SORTS:
                 self._counts.popitem(last=False)

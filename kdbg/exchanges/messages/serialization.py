@@ -117,7 +117,7 @@ def unpack(
     `topics` are the names of topic ids; `searches` bounds those for mistakes.
     """
     searches = searches or Searches()
-    all_shared = [_shared(each, topics, searches) for each in json.loads(common)]
+    all_shared = [in_common(each, topics, searches) for each in json.loads(common)]
     for shared, number, names, correlation_id, answered, repeats, *rest in NUMBERS.iter_unpack(exchanges):
         capture, peers, api, version, client_id, known = all_shared[shared]
         exchange = Exchange(peers, api, version, correlation_id, client_id)
@@ -171,20 +171,25 @@ class Parcels:
         return [exchange for _, exchange in unpack(numbers, common, packed, self.topics, ends[-1], self.searches)]
 
 
-def _shared(
+def in_common(
     common: list[Any], topics: dict[UUID, str], searches: Searches
 ) -> tuple[int, Peers, Api | None, int, str | None, Known]:
     """Return what exchanges have in common, as they hold it: the capture, then their own, and what was known."""
-    capture, (number, client, broker, first_packet, tls, via, ends, start), key, version, client_id, facts = common
+    capture, peers, key, version, client_id, facts = common
+    api = None if key is None else SASL_TOKEN if key == SASL_TOKEN.key else find(key) or opaque_api(key)
+    return capture, peers_of(peers), api, version, client_id, Known(topics, facts, searches)
+
+
+def peers_of(packed: list[Any]) -> Peers:
+    """Return the peers that JSON has as a list."""
+    number, client, broker, first_packet, tls, via, ends, start = packed
     decrypted = Decrypted(tls[0], tls[1], tls[2], tuple(tls[3])) if tls is not None else None
     said = Via(*via) if via is not None else None
     processes = None
     if ends is not None:
         near, far = (Process(*end) if end is not None else None for end in ends)
         processes = near, far
-    peers = Peers(number, tuple(client), tuple(broker), first_packet, decrypted, said, processes, start)
-    api = None if key is None else SASL_TOKEN if key == SASL_TOKEN.key else find(key) or opaque_api(key)
-    return capture, peers, api, version, client_id, Known(topics, facts, searches)
+    return Peers(number, tuple(client), tuple(broker), first_packet, decrypted, said, processes, start)
 
 
 def _half(

@@ -29,6 +29,7 @@ GROUPS = {
         "records": "Print produced and fetched records.",
         "stats": "Summarize traffic, latency and errors by client, API or topic.",
         "diff": "Compare two exchanges, or two captures.",
+        "index": "Index large captures for decode to read only matches.",
         "export": "Export selected connections or exchanges to a capture file.",
         "redact": "Redact a capture for sharing: remove names and data.",
     },

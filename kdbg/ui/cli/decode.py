@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from . import DEFINITIONS
 from .failing import fail_on_option
 from .filters import filter_options, take_filters
 from .options import (
     files_argument,
+    index_option,
     input_options,
     jobs_option,
     latency_option,
@@ -46,11 +49,12 @@ FEW = 3
 @click.option("--log", multiple=True, metavar="FILE", type=click.Path(allow_dash=True),
               help="Show matching lines of this client or broker log with each exchange: kdbg guide logs.")  # fmt: skip
 @latency_option
+@index_option
 @fail_on_option()
 @input_options
 def command(
     files: tuple[str, ...], format: str, jobs: int, no_pager: bool, log: tuple[str, ...], latency: bool,
-    merge: bool | None, **options: Any,
+    merge: bool | None, no_index: bool, **options: Any,
 ) -> int:  # fmt: skip
     """Decode captures of Kafka traffic into requests and responses.
 
@@ -73,6 +77,7 @@ def command(
     tcpdump -i any -U -w - tcp port 9092 | kdbg decode -
     """
     from .exchange_output import ExchangeOutput, depth_of
+    from .inputs import AUTO
     from .runner import Runner
 
     read = take_view_readers(options, format, "kdbg records, or ")
@@ -95,8 +100,12 @@ def command(
             joins.append(join.Join(name if len(log) > 1 else "", ApplicationLog(source).blocks()))
         live = any(is_live(file) for file in files)
         writer = stack.enter_context(writing(live=live, pager=not no_pager and jobs <= 1))
-        runner = Runner(wanted, writer, logs=True, disk=True, merge=merge, timed=timed, depth=depth_of(format))
-        write_files(files, runner, ExchangeOutput(runner, format, shape, jobs), joins)
+        index = not (no_index or log or timed or DEFINITIONS in click.get_current_context().meta)
+        runner = Runner(
+            wanted, writer, logs=True, disk=True, merge=merge, timed=timed, depth=depth_of(format), index=index,
+            jobs=1 if jobs == AUTO and sys.stdout.isatty() else jobs,  # whoever reads along wants the first screen
+        )  # fmt: skip
+        write_files(files, runner, ExchangeOutput(runner, format, shape), joins)
     return runner.status
 
 

@@ -16,7 +16,6 @@ from ...protocol.wire.readings.outline import NamesThen
 from ...views.reading import Merged
 from ...views.render.style import Look
 from ...views.render.views import ExchangeView, Text, View, texts, view
-from .inputs import AUTO
 from .output import Writer
 from .runner import OpenFile, Runner, ignore
 
@@ -31,24 +30,24 @@ class ExchangeOutput:
     """Whether the line above the first exchange stands there already."""
 
     def __init__(
-        self, runner: Runner, format: str, look: Look, jobs: int = 1,
-        before: Callable[[Sequence[Exchange]], None] = ignore,
-    ) -> None:  # fmt: skip
+        self, runner: Runner, format: str, look: Look, before: Callable[[Sequence[Exchange]], None] = ignore
+    ) -> None:
         self.view: View = view(format)
         self.look = look
-        self.jobs = 1 if jobs == AUTO and sys.stdout.isatty() else jobs  # whoever reads along wants the first screen
         self.runner, self.before = runner, before
         self.writer: Writer = runner.writer
-        self._counts_errors: bool = jobs <= 1 and sys.stdout.isatty() and not (look.only_errors or runner.given.errors)
+        self._counts_errors: bool = (
+            runner.jobs <= 1 and sys.stdout.isatty() and not (look.only_errors or runner.given.errors)
+        )
 
     def write(self, file: OpenFile, drive: Drive, *, here: bool = True) -> None:
-        """Write the exchanges of a capture; `here`: not in several processes, whatever `jobs` says."""
+        """Write the exchanges of a capture; `here`: not in several processes, whatever `Runner.jobs` says."""
         engine, names = drive.engine, drive.engine.names_then
         render = self.view.exchange(self.look, names)
         pool: PoolSink | None = None
         # what has no bytes, where it was seen and what packets told cannot be handed on
         is_plain = isinstance(file.capture, Capture) and not isinstance(file.capture, Merged)
-        jobs = self.runner.processes(file, drive, self.jobs) if is_plain and not (here or self.writer.live) else 1
+        jobs = self.runner.processes(file, drive) if is_plain and not (here or self.writer.live) else 1
         if jobs > 1:
             from .pool_sink import PoolSink  # which one process does without
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import Any
@@ -21,9 +21,12 @@ from ...capture.source import Source, find
 from ...errors import CaptureError
 from ...exchanges.filters.filter_set import Filters
 from ...exchanges.messages.exchange import Exchange
+from ...exchanges.messages.peers import Peers, endpoint
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.amounts import count
+from ...protocol.findings.facts import Encrypted
 from ...views.reading import chosen, numbered
+from ...views.render.values import escape
 from .output import Writer, say
 
 AUTO, LARGE = 0, 100 << 20
@@ -303,6 +306,22 @@ def findings_of(exchange: Exchange) -> Sequence[Finding]:
     if exchange.is_sound(shallow=True) or (not exchange.findings and exchange.facts() is not None):
         return ()
     return exchange.all_findings(shallow=True)
+
+
+def connection_lines(found: Iterable[tuple[Peers, Finding]]) -> Iterator[str]:
+    """Yield a line for each finding on connections: once for all of a broker's that it is true of.
+
+    Of connections that are not decrypted for the same reason the first one's cipher suite stands for those of all.
+    """
+    same: dict[tuple[str, Encrypted | str], list[tuple[str, Finding]]] = {}
+    for peers, finding in found:
+        facts = finding.facts
+        alike = facts._replace(version="", cipher="") if isinstance(facts, Encrypted) else str(finding)
+        same.setdefault((endpoint(peers.broker), alike), []).append((endpoint(peers.client), finding))
+    for (broker, _), alike_ones in same.items():
+        client, finding = alike_ones[0]
+        more = f" (and {count(len(alike_ones) - 1, 'more connection')})" if len(alike_ones) > 1 else ""
+        yield f"{client} → {broker}{more}: {escape(str(finding))}"
 
 
 def finding_parts(kinds: Counter[str]) -> list[str]:

@@ -226,6 +226,12 @@ definitions_option: Final = click.option(
          "Repeatable.",
 )  # fmt: skip
 """Message definitions served beside kdbg's own grammars, as long as a command runs."""
+index_option: Final = click.option(
+    "--no-index",
+    is_flag=True,
+    envvar="KDBG_NO_INDEX",
+    help="Neither use nor write an index of large captures: kdbg guide index.",
+)
 input_options: Final = all_of(definitions_option, memory_option)
 """Of all commands that read what others made."""
 

@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from . import DEFINITIONS
 from .failing import fail_on_option
 from .filters import filter_options, take_filters
-from .options import files_argument, input_options, raw_option, reader_options, take_readers, value_look_options
+from .options import (
+    files_argument,
+    index_option,
+    input_options,
+    raw_option,
+    reader_options,
+    take_readers,
+    value_look_options,
+)
 from .output import heading, take_look, writer_for
 
 if TYPE_CHECKING:
@@ -43,9 +52,12 @@ WAYS = ("produced", "fetched", "stored")
 @click.option("--count", is_flag=True, help="Print only the number of records.")
 @filter_options
 @value_look_options
+@index_option
 @fail_on_option()
 @input_options
-def command(files: tuple[str, ...], format: str, keys: tuple[str, ...], count: bool, raw: bool, **options: Any) -> int:
+def command(
+    files: tuple[str, ...], format: str, keys: tuple[str, ...], count: bool, raw: bool, no_index: bool, **options: Any,
+) -> int:  # fmt: skip
     """Print produced and fetched records.
 
     Each record is one line: those produced, those fetched, and those in log segments. Filters select exchanges as in
@@ -75,7 +87,9 @@ def command(files: tuple[str, ...], format: str, keys: tuple[str, ...], count: b
     # an exchange that names a topic that is not wanted may have records of others
     others = any(pattern(topic).others for topic in filters.topic or ())
     asked = filters.but(limit=None, topic=None if others else filters.topic)
-    runner = Runner(asked, writer_for(files), disk=True)
+    # --limit may end a reading within the exchanges of a block, which an index has no counts of
+    index = not (no_index or filters.limit is not None or DEFINITIONS in click.get_current_context().meta)
+    runner = Runner(asked, writer_for(files), disk=True, index=index)
     output = RecordOutput(runner.writer, None if count else view, style, choices(filters, keys, read), filters.limit)
     header = "" if count else view.header
     for file in runner.open(files):

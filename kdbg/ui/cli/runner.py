@@ -31,22 +31,21 @@ from ...exchanges.engine.direction import Depth
 from ...exchanges.engine.driver import PAUSE, Drive, Fits, Pairing
 from ...exchanges.filters.filter_set import Filters, FilterTally
 from ...exchanges.messages.exchange import Exchange
-from ...exchanges.messages.peers import Attempts, Peers, Tried, endpoint
+from ...exchanges.messages.peers import Attempts, Peers, Tried
 from ...protocol.findings import ATTEMPTS, Finding, Kind
-from ...protocol.findings.amounts import count
-from ...protocol.findings.facts import Encrypted
-from ...views.reading import BrokerFile, Merged, Named, chosen, engine_of, grouped, open_any
+from ...views.reading import INDEXED, BrokerFile, Merged, Named, chosen, engine_of, grouped, open_any
 from ...views.render.values import escape
 from . import INTERRUPTED, REFUSED
 from .failing import status_of
 from .filters import unmatched_lines
-from .inputs import AUTO, FindingCounts, InputFiles, Progress, closing_parts, passed_over, processes, until_interrupted
+from .inputs import AUTO, FindingCounts, InputFiles, Progress, closing_parts, connection_lines, passed_over, processes
 from .output import Writer
 
 if TYPE_CHECKING:
     from ...analysis.logs.log import ApplicationLog
     from ...exchanges.engine.engine import Engine, Watch
     from ...exchanges.jobs import ExchangePool
+    from ...views.index.reader import Matching
     from .outlets import Outlet
 
 Blocks: TypeAlias = Iterator[list[Any]]
@@ -107,7 +106,8 @@ class Runner:
     `logs` and `disk`: logs, and files of a broker's disk, do in place of captures. `merge`: captures of several places
     are read as one; None does so where it is plain that they are. `timed`: exchanges know where their time went.
     `depth` is how far all messages are read. `fails`: what could not be decoded makes the exit status. `at_once`: each
-    connection that failed to open is told by itself, as soon as it is known. `say` prints a line of text.
+    connection that failed to open is told by itself, as soon as it is known. `say` prints a line of text. `index`: the
+    index of a large capture is used, and written where there is none. `jobs` processes, or `AUTO`, work on a capture.
     """
 
     filters: Filters
@@ -118,12 +118,13 @@ class Runner:
     def __init__(
         self, filters: Filters, writer: Writer, *, logs: bool = False, disk: bool = False, merge: bool | None = False,
         timed: bool = False, depth: Depth = "shallow", fails: bool = True, at_once: bool = False,
-        outlet: Outlet | None = None, say: Callable[[str], None] | None = None,
+        outlet: Outlet | None = None, say: Callable[[str], None] | None = None, index: bool = False,
+        jobs: int = 1,
     ) -> None:  # fmt: skip
         self.writer, self.filters, self.given = writer, filters, filters
-        self.timed, self.outlet = timed, outlet
+        self.timed, self.outlet, self.jobs = timed, outlet, jobs
         self._logs, self._disk, self._merge, self._depth, self._at_once = logs, disk, merge, depth, at_once
-        self._say = say
+        self._say, self._index, self._is_large, self._writes_index = say, index, False, False
         self.left: int | None = filters.limit
         self.seen = FilterTally()
         self.counts: Counter[str] = Counter()
@@ -187,6 +188,7 @@ class Runner:
 
     def _opened(self, file: str | Merged, choose: Choose, *, several: bool) -> OpenFile | None:
         """Return a file open; None, once that is said, for one that cannot be read."""
+        self._is_large = self._writes_index = False
         if isinstance(file, Merged):
             self.filters = self.given
             self.files += 1
@@ -206,6 +208,15 @@ class Runner:
             self.refuse(error, file)
             return None
         self.files += not isinstance(opened, BrokerFile)
+        if type(opened) is Capture and opened.source.pipe is None and not self.writer.live:
+            size = opened.source.extent()[1] or 0
+            self._is_large = size >= INDEXED
+            if self._is_large and self._index:
+                from ...views.index.reader import indexed
+
+                opened, lacks = indexed(opened, self.filters)
+                if lacks and self.left is None and self.filters.last is None:
+                    self._writes_index = bool(self.given) or processes(self.jobs, size) == 1
         return OpenFile(self, opened, file, several=several)
 
     def refuse(self, error: CaptureError, file: str = "") -> None:
@@ -229,19 +240,25 @@ class Runner:
         """
         capture = file.capture
         depth: Depth = "shallow" if self.filters.asks else self._depth
-        reads = depth if self.left is not None or self.writer.live else None
-        engine = engine_of(capture, self.filters, reads, met, timed=self.timed)
+        singly = self.left is not None and not self._is_large
+        reads = depth if singly or self.writer.live else None
+        match: Callable[..., Matching] | None = getattr(capture, "matching", None)  # of one that has an index
+        matching = match and match(self.filters, self.seen, self.counts, self.findings, singly=self.left is not None)
+        engine = matching or engine_of(capture, self.filters, reads, met, timed=self.timed, index=self._writes_index)
         if blocks is not None:
             packets = blocks(engine)
         elif self.writer.live:  # up to Ctrl-C, after which all that is known is shown
-            packets = capture.blocks(pause=PAUSE, singly=self.left is not None)
+            from .inputs import until_interrupted
+
+            packets = capture.blocks(pause=PAUSE, singly=singly)
             packets = until_interrupted(packets, partial(setattr, self, "status", INTERRUPTED))
         else:
-            packets = capture.blocks(singly=self.left is not None)
+            packets = capture.blocks(singly=singly)
 
         def choose() -> Fits | None:
             """Return the filters as one, once the capture's first day is known."""
-            fits = self.filters.dated(capture.first_time).check(engine.names_then, self.seen)
+            tally = self.seen if matching is None else matching.tally
+            fits = self.filters.dated(capture.first_time).check(engine.names_then, tally)
             if wants is None or fits is None:
                 return fits or wants
             return lambda exchange: wants(exchange) and fits(exchange)
@@ -291,11 +308,12 @@ class Runner:
                 self.findings.note(problem)
                 self.say(f"{file.name}: {escape(problem.text)}")
 
-    def processes(self, file: OpenFile, drive: Drive, asked: int) -> int:
-        """Return how many processes work on a capture, where so many or `AUTO` were asked for."""
-        if asked == AUTO and self._splittable(file, drive) is None:
+    def processes(self, file: OpenFile, drive: Drive) -> int:
+        """Return how many processes work on a capture; one where its index is used or written."""
+        has_index = self._writes_index or hasattr(file.capture, "matching")
+        if has_index or (self.jobs == AUTO and self._splittable(file, drive) is None):
             return 1
-        return processes(asked, file.source.extent()[1])
+        return processes(self.jobs, file.source.extent()[1])
 
     def split(self, file: OpenFile, drive: Drive, pool: ExchangePool) -> None:
         """Have the processes of a pool read parts of a capture, where all of it is wanted and none waits for more."""
@@ -335,28 +353,18 @@ class Runner:
             self.outlet.take(exchanges)
 
     def tell(self, engine: Pairing, name: str) -> None:
-        """Say what is odd about connections, as far as it is known by now: once for all of a broker's it is true of.
-
-        Of connections that are not decrypted for the same reason the first one's cipher suite stands for those of all.
-        """
+        """Say what is odd about connections, as far as it is known by now."""
         if self.left_over is not None:
             self.left_over(engine.findings)
         if self.outlet is not None:
             self.outlet.odd(finding for _, finding in engine.findings)
-        same: dict[tuple[str, Encrypted | str], list[tuple[str, Finding]]] = {}
         for peers, finding in engine.findings:
             self.findings.note(finding)
             if finding.kind in ATTEMPTS:
                 self._tried.take(peers, finding)
-                if not self._at_once:
-                    continue  # they are told together
-            facts = finding.facts
-            alike = facts._replace(version="", cipher="") if isinstance(facts, Encrypted) else str(finding)
-            same.setdefault((endpoint(peers.broker), alike), []).append((endpoint(peers.client), finding))
-        for (broker, _), found in same.items():
-            client, finding = found[0]
-            more = f" (and {count(len(found) - 1, 'more connection')})" if len(found) > 1 else ""
-            self.say(f"{name}: {client} → {broker}{more}: {escape(str(finding))}")
+        # attempts to open a connection are otherwise told together
+        for line in connection_lines(one for one in engine.findings if self._at_once or one[1].kind not in ATTEMPTS):
+            self.say(f"{name}: {line}")
         engine.findings.clear()
 
     def say(self, text: str) -> None:

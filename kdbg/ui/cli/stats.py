@@ -93,5 +93,5 @@ def command(
         return runner.status
     from .stats_tables import StatsOptions, write_stats
 
-    runner = Runner(filters, writer_for(files), logs=True, merge=merge, timed=latency)
-    return write_stats(runner, files, StatsOptions(by, sort, top, format, raw), take_look(options), jobs)
+    runner = Runner(filters, writer_for(files), logs=True, merge=merge, timed=latency, jobs=jobs)
+    return write_stats(runner, files, StatsOptions(by, sort, top, format, raw), take_look(options))

@@ -42,7 +42,7 @@ class StatsOptions(NamedTuple):
     raw: bool = False
 
 
-def write_stats(runner: Runner, files: Sequence[str], asked: StatsOptions, look: Look, jobs: int = 1) -> int:
+def write_stats(runner: Runner, files: Sequence[str], asked: StatsOptions, look: Look) -> int:
     """Count what is in captures; show the numbers, and say what they do not tell. Return the exit status."""
     by = asked.by
     if len(files) > 1 and "connection" in by and "file" not in by:
@@ -63,7 +63,7 @@ def write_stats(runner: Runner, files: Sequence[str], asked: StatsOptions, look:
             statistics.capture(file.name, names)
             pool: PoolCounter | None = None
             is_plain = not (runner.writer.live or runner.timed or isinstance(file.capture, ApplicationLog))
-            if is_plain and (many := runner.processes(file, drive, jobs)) > 1:
+            if is_plain and (many := runner.processes(file, drive)) > 1:
                 pool = PoolCounter(runner, statistics, many, names.topics)
                 runner.split(file, drive, pool)
             try:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 CAPTURES = (b"\xa1\xb2\xc3\xd4", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x4d\x3c\xb2\xa1", b"\x0a\x0d\x0d\x0a")
 """How pcap, in both orders of bytes and with micro- and nanoseconds, and pcapng begin."""
 
+INDEXED = 20_000_000
+"""Bytes of a capture from which on it gets an index: smaller ones are read at once."""
 Named: TypeAlias = str | os.PathLike[str] | BinaryIO
 NUMBERED = re.compile(r"(.+)#([0-9]+(?:-[0-9]+)?)", re.DOTALL)
 
@@ -94,11 +96,12 @@ def engine_of(
     watch: Watch | None = None,
     *,
     timed: bool = False,
+    index: bool = False,
 ) -> Pairing:
     """Return what makes exchanges of what was opened; raise as `KeyLog.use` for key logs that cannot be read.
 
     `reads` and `watch` are as for `Engine`. With `timed`, or where a filter asks for it, the exchanges of a
-    capture have their `timing`.
+    capture have their `timing`. With `index`, the index of a capture is written as it is read.
     """
     if not isinstance(opened, Capture | BrokerFile):
         from ...analysis.logs.exchanges import Conversations
@@ -110,6 +113,10 @@ def engine_of(
     ports, watch = filters.port or (), watch or watch_nothing
     make = opened.engine if isinstance(opened, Merged) else Engine
     engine: Pairing = make(ports=ports, watch=watch, reads=reads, keys=keys)
+    if index and isinstance(opened, Capture):
+        from ..index.writer import Recorded
+
+        return Recorded(engine, opened)
     if not (timed or filters.timed):
         return engine
     from ...analysis.ledgers.latency import Timed

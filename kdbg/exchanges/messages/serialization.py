@@ -155,7 +155,7 @@ class Parcels:
 
     def pack(self, exchanges: Sequence[Exchange], copy: int) -> list[bytes]:
         """Return exchanges for the copy of this number, as bytes in parts."""
-        packed, known = Packed(), self._known[copy]
+        packed, known = Packed(), self._known.get(copy, len(self.topics))
         self._known[copy] = len(self.topics)
         for exchange in exchanges:
             packed.add(exchange)

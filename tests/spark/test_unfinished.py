@@ -57,11 +57,11 @@ def batches(folder: Path, parts: list[list[Packet]]) -> Found:
         ordered = table.sort_by([("key", "ascending"), ("split", "ascending"), ("order", "ascending")])
         horizon = OVER if number == len(parts) - 1 else 0
         making = Making(["c"], str(here), Filters(), WantedRows(), NOTHING)
-        follower = partial(Follower, making, str(here / "waiting"), [horizon])
+        follower = partial(Follower, making, str(here / "waiting"), ["c"], [horizon])
         [batch] = pair(str(here), follower, iter(ordered.to_batches()))
         report = pa.Table.from_batches([batch]).to_pylist()[0]["report"]
         result: dict[str, Any] = json.loads(report)
-        waiting = result["waiting"]["files"]
+        waiting = [*result["waiting"]["files"]]
         most = max([most, *(size for _, size in result["waiting"]["held"])])
         told += [repr(said(each)) for name, _ in result["pieces"] for _, each in exchanges(str(here), name, {})]
         for name in tables:

@@ -20,20 +20,24 @@ from uuid import UUID
 
 import orjson
 
-from ...errors import SparkError
+from ...errors import CaptureError, SparkError
 from ...exchanges.filters.filter_set import Filters
 from ...protocol.definitions import MessageDefinition
+from ...protocol.findings import Finding, Kind
 from ...protocol.findings.amounts import count
+from ...protocol.findings.facts import CaptureTrouble
 from ...views.tables.columns import CAUSES
 from ...views.tables.message_columns import WantedRows
-from .archive.files import file_rows, missed, numbered, read_files, recut, uncounted
+from .archive.files import file_rows, missed, numbered, read_files, recut
 from .archive.plan import SPLIT, CutPoint, Plan, nanoseconds
 from .commit import Output
 from .delta import TableFile
+from .follow.progress import Batch, Progress, resume
+from .follow.unfinished import Follower, waited
 from .parquet import Tables
 from .session import Tracker, failure
 from .stages import tasks
-from .stages.pairing import Making, Pairer
+from .stages.pairing import Making
 from .stages.reading import ROOM
 
 if TYPE_CHECKING:
@@ -43,6 +47,8 @@ PER_PARTITION = 128 << 20
 """Bytes of captures that one task of the shuffle's far side takes, about."""
 PER_TASK = 32 << 20
 """Bytes of exchanges that one task decodes, about."""
+MOST_WAITING = 1 << 30
+"""Bytes of packets that may wait for the next run; beyond that the connections that were silent longest are over."""
 RUN = "capture int, key binary, split int, `order` int, packets binary, payload binary, spill string, place bigint, "
 RUN += "length bigint"
 REPORT = "report binary"
@@ -78,6 +84,8 @@ class PipelineOutcome:
     problems: list[tuple[str, str]] = field(default_factory=list)
     """What is wrong with captures themselves: (file, what)."""
     files: list[TableFile] = field(default_factory=list)
+    waiting: int = 0
+    """Connections that are open."""
     diagnosed: dict[str, bool] | None = None
     """The captures that were judged, None where that was not asked for: whether each has several files."""
     causes: Counter[str] = field(default_factory=Counter)
@@ -106,32 +114,61 @@ class Pipeline:
 
     def run(self, plan: Plan) -> PipelineOutcome:
         """Read the captures of the plan, and put the tables in place."""
+        return self.grow(resume(plan, Progress(), (), patience=0))
+
+    def grow(self, batch: Batch) -> PipelineOutcome:
+        """Read a batch, and put it into the tables, together with what waits for the next run."""
         self.output.begin()
         try:
-            filters = self.options.filters
-            wanted = self._counted(plan).between(nanoseconds(filters.since), nanoseconds(filters.until))
-            making = self._making(wanted)
-            paired = self._paired(wanted, partial(tasks.pair, making.folder, partial(Pairer, making)))
-            outcome = self._made(wanted, making, paired, {})
-            if self.options.diagnose:
-                self._judge(plan, outcome)
-            self._go_on()
-            skipped = [{"file": name, "problem": problem} for name, problem in plan.refused]
-            entry = {
-                "options": self.options.said,
-                "captures": plan.captures,
-                "files": {file.place: file.size for file in plan.files},
-                "skipped_files": skipped,
-                "passed_over": skipped,  # the old name
-                "counts": dict(outcome.counts),
-                "findings": dict(outcome.findings),
-                "rows": dict(outcome.rows),
-                **({CAUSES: outcome.diagnosed} if outcome.diagnosed is not None else {}),
-            }
-            self.output.commit(outcome.files, entry, append=self.options.append)
+            before = batch.progress
+            batch.counted(*self._walked(batch.plan, batch.uncounted))
+            if batch.is_empty:
+                return PipelineOutcome()
+            making = self._making(wanted := self._wanted(batch.plan))
+            pairer = partial(Follower, making, self.output.waiting, batch.points, batch.horizons)
+            work = tasks.task(partial(waited, batch.waiting, batch.points))
+            more = self._tasks(len(batch.waiting)).mapInArrow(work, RUN) if batch.waiting else None
+            paired = self._paired(wanted, partial(tasks.pair, making.folder, pairer), more)
+            topics = {UUID(topic): name for topic, name in before.topics.items()}
+            outcome = self._made(wanted, making, paired, topics, batch)
+            learned = {str(topic): name for topic, name in topics.items() if str(topic) not in before.topics}
+            held = sorted((tuple(one) for report in paired for one in report["waiting"]["held"]), reverse=True)
+            outcome.waiting = len(held)
+            least = size = 0
+            for last_time, waiting_bytes in held:
+                size += waiting_bytes
+                if size > MOST_WAITING:
+                    least = int(last_time) + 1
+                    break
+            waiting = {name: points for report in paired for name, points in report["waiting"]["files"].items()}
+            batch.after(wanted, (split for report in paired for split in report["splits"]), waiting, least)
+            self._commit(batch.plan, outcome, {**batch.entry(), "topics": learned}, before)
+        except (CaptureError, SparkError):  # if another run was faster, that is why
+            if self.options.append:
+                before.check(self.output.progress(), batch.touched, self.output.out)
+            raise
         finally:
             self.output.abandon()
         return outcome
+
+    def _commit(self, plan: Plan, outcome: PipelineOutcome, read: dict[str, Any], before: Progress) -> None:
+        """Commit a run, of which `read` says what it read beyond what was read `before`."""
+        if self.options.diagnose:
+            self._judge(plan, outcome)
+        self._go_on()
+        skipped = [{"file": name, "problem": problem} for name, problem in plan.refused]
+        entry = {
+            "options": self.options.said,
+            "captures": plan.captures,
+            **read,
+            "skipped_files": skipped,
+            "passed_over": skipped,  # the old name
+            "counts": dict(outcome.counts),
+            "findings": dict(outcome.findings),
+            "rows": dict(outcome.rows),
+            **({CAUSES: outcome.diagnosed} if outcome.diagnosed is not None else {}),
+        }
+        self.output.commit(outcome.files, entry, append=self.options.append, before=before)
 
     def cancel(self) -> None:
         """End the run: unless it is as good as over, `run` raises in its thread. To be called until it has."""
@@ -142,18 +179,25 @@ class Pipeline:
         """Return the stage, and the part of it that is done (0 to 1)."""
         return self.stage, self._tracker.part()
 
-    def _counted(self, plan: Plan) -> Plan:
-        """Return the plan with all cuts proved and all packets numbered."""
-        walks = self._walks(plan)
+    def _wanted(self, plan: Plan) -> Plan:
+        filters = self.options.filters
+        return plan.between(nanoseconds(filters.since), nanoseconds(filters.until))
+
+    def _walked(self, plan: Plan, uncounted: Callable[[Plan], list[int]]) -> tuple[Plan, dict[int, CutPoint]]:
+        """Return the plan with all cuts proved and all packets numbered, and where walks through its splits ended.
+
+        These are the splits that must be counted, by their places in the plan.
+        """
+        walks = self._walks(plan, uncounted(plan))
         wrong = missed(plan, walks)
         for file in wrong:
             plan = recut(plan, file, self.options.split)
-        return numbered(plan, self._walks(plan) if wrong else walks)
+        walks = self._walks(plan, uncounted(plan)) if wrong else walks
+        return numbered(plan, walks), walks
 
-    def _walks(self, plan: Plan) -> dict[int, CutPoint]:
-        """Walk through the splits that must be counted; return where each ended, by their places in the plan."""
-        places = uncounted(plan)
-        found = self._reports("count", len(places), partial(tasks.count, plan, places))
+    def _walks(self, plan: Plan, places: list[int]) -> dict[int, CutPoint]:
+        """Walk through the splits at these places of the plan."""
+        found = self._reports("count", len(places), partial(tasks.count, plan, places)) if places else []
         return {place: CutPoint(*walk) for place, *walk in found}
 
     def _judge(self, plan: Plan, outcome: PipelineOutcome) -> None:
@@ -185,14 +229,15 @@ class Pipeline:
         return paired
 
     def _made(
-        self, plan: Plan, making: Making, paired: list[dict[str, Any]], topics: dict[UUID, str]
-    ) -> PipelineOutcome:
+        self, plan: Plan, making: Making, paired: list[dict[str, Any]], topics: dict[UUID, str],
+        batch: Batch | None = None,
+    ) -> PipelineOutcome:  # fmt: skip
         """Decode what was paired and is in no table yet; `topics` are the names of topic ids, and learn more."""
         outcome = PipelineOutcome()
         for report in paired:
             outcome.take(report)
             topics.update({UUID(topic): name for topic, name in report["topics"].items()})
-        self._files(plan, paired, outcome)
+        self._files(plan, paired, outcome, batch)
         shares: list[list[str]] = []  # of about the same size, one for each task
         room = 0
         for name, size in sorted((piece for report in paired for piece in report["pieces"]), key=lambda one: -one[1]):
@@ -206,11 +251,15 @@ class Pipeline:
                 outcome.take(report)
         return outcome
 
-    def _files(self, plan: Plan, paired: list[dict[str, Any]], outcome: PipelineOutcome) -> None:
+    def _files(self, plan: Plan, paired: list[dict[str, Any]], outcome: PipelineOutcome, batch: Batch | None) -> None:
         """Write what was read of each file, and count it."""
         read = read_files(plan, (split for report in paired for split in report["splits"]))
         tables = Tables(self.output.folder)
-        for table, time, row, kind in file_rows(plan, read):
+        newest = () if batch is None else (None if state is None else state.newest for state in batch.states)
+        for number, problem in batch.notes.items() if batch is not None else ():
+            if number in read:
+                read[number].problems.append(Finding(Kind.DAMAGED_CAPTURE, facts=CaptureTrouble(problem)))
+        for table, time, row, kind in file_rows(plan, read, newest):
             tables.add(table, time, row)
             if kind:
                 outcome.findings[kind] += 1

@@ -6,15 +6,18 @@ numbers that findings name are then those that `kdbg decode` would have given, i
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from struct import unpack_from
 from typing import Any
 
-from ....capture.pcap import HEADER, PACKET_HEADER
+from ....capture.pcap import PACKET_HEADER, PcapReader
+from ....capture.pcapng import PcapngReader
 from ....capture.source import Damaged, open_packets, open_source
-from ....protocol.findings import Finding, unpack
+from ....protocol.findings import Finding, Kind, unpack
+from ....protocol.findings.facts import CaptureTrouble
 from ....views.tables.cells import TableRow, moment
 from ....views.tables.rows import NO_ENDS, NO_EXCHANGE, problem_columns
 from .plan import CutPoint, File, Plan, Split, between, walk
@@ -29,14 +32,28 @@ def uncounted(plan: Plan) -> list[int]:
 
 def counted(file: File, split: Split) -> CutPoint:
     """Walk through one split, and count its packets; some files can only be read from their beginning on."""
-    count = 0
+    count, time, damage = 0, None, ""
     with open_file(file.place) as opened:
+        has_grown = opened.seek(0, os.SEEK_END) > file.size
+        opened.seek(0)
         if file.layout is not None:
-            return walk(opened, file.layout, split.start, split.stop)
-        with suppress(Damaged):  # the reader of the split tells of it
-            for _, packets in open_packets(open_source(opened), lambda problem: None):
+            found = walk(opened, file.layout, split.start, split.stop)
+            opened.seek(found.last)
+            time = file.layout.time(opened.read(PACKET_HEADER)) if found.packets else None
+            opened.seek(found.end)
+            head = opened.read(PACKET_HEADER)
+            rest = len(head) < PACKET_HEADER or unpack_from(f"{file.layout.order}8xI", head)[0] <= file.layout.most
+            return found._replace(time=time, rest=found.end < split.stop and rest, has_grown=has_grown)
+        source = open_source(opened)
+        try:  # the reader of the split reports damage
+            for _, packets in open_packets(source, lambda problem: None):
                 count += len(packets)
-    return CutPoint(count, split.stop)
+                time = packets[-1][0]
+        except Damaged as error:
+            damage = str(error)
+        trouble = source.feed.trouble
+        rest = trouble.endswith("truncated") or (not trouble and damage in (PcapReader.cut, PcapngReader.cut))
+    return CutPoint(max(count - split.before, 0), split.stop, time=time, rest=rest, has_grown=has_grown)
 
 
 def missed(plan: Plan, walks: Mapping[int, CutPoint]) -> list[int]:
@@ -50,32 +67,37 @@ def recut(plan: Plan, number: int, size: int) -> Plan:
     file = plan.files[number]
     old = [split for split in plan.splits if split.file == number]
     assert file.layout is not None
-    cuts = {HEADER: file.time}
+    place = old[0].start
+    cuts = {place: old[0].time}
     with open_file(file.place) as opened:
-        place = HEADER
         while (end := walk(opened, file.layout, place, place + size).end) >= place + size and end < file.size:
             opened.seek(end)
             cuts[end], place = file.layout.time(opened.read(PACKET_HEADER)), end
     i = plan.splits.index(old[0])
-    splits = [*plan.splits[:i], *between(old[0].capture, number, file, cuts), *plan.splits[i + len(old) :]]
+    first, *others = between(old[0].capture, number, file, cuts)
+    first = first._replace(before=old[0].before, shift=old[0].shift)
+    splits = [*plan.splits[:i], first, *others, *plan.splits[i + len(old) :]]
     return replace(plan, splits=splits)
 
 
 def numbered(plan: Plan, walks: Mapping[int, CutPoint]) -> Plan:
-    """Return the plan with the number of packets in front of each split."""
+    """Return the plan with the number of packets in front of each split, from those that its first splits say on."""
     splits: list[Split] = []
     before = shift = 0
     for i, split in enumerate(plan.splits):
-        last = splits[-1] if splits else split
-        if split.capture != last.capture:
-            before = shift = 0
+        last = splits[-1] if splits else None
+        if last is None or split.capture != last.capture:
+            before, shift = split.before, split.shift
         elif split.file != last.file:
-            before, shift = 0, shift + before
+            before, shift = split.before, shift + before - split.before
         splits.append(split._replace(before=before, shift=shift))
         before += walks[i].packets if i in walks else 0
     return replace(plan, splits=splits)
 
 
+SET_BACK = 1_000_000
+"""Microseconds by which files may overlap while the clock is right."""
+JUMP = "the file begins {:,.0f} s before the previous one ends: the clock was set back, or the files overlap"
 COUNTED = ("packets", "tcp_packets", "other_packets", "skipped_packets", "packet_bytes")
 
 
@@ -102,17 +124,24 @@ def read_files(plan: Plan, reports: Iterable[dict[str, Any]]) -> dict[int, Read]
     return found
 
 
-def file_rows(plan: Plan, read: dict[int, Read]) -> Iterator[tuple[str, int | None, TableRow, str]]:
-    """Yield (table, time, row, "") for every file in the plan, and with a finding's kind for what is wrong with it."""
+def file_rows(
+    plan: Plan, read: dict[int, Read], newest: Iterable[int | None] = ()
+) -> Iterator[tuple[str, int | None, TableRow, str]]:
+    """Yield (table, time, row, "") for every file in the plan, and with a finding's kind for what is wrong with it.
+
+    `newest` are the times of the last packets of each capture that were read before, in nanoseconds.
+    """
     splits = {split.file: split for split in reversed(plan.splits)}
-    before: dict[int, int | None] = {}
-    for number, split in sorted(splits.items()):
+    before = {number: None if time is None else moment(time) for number, time in enumerate(newest)}
+    for number, split in reversed(splits.items()):
         file, found, capture = plan.files[number], read.get(number, Read()), plan.captures[split.capture]
         first, last = (None if time is None else moment(time) for time in (found.first, found.last))
         end = before.get(split.capture)
-        before[split.capture] = last
+        before[split.capture] = end if last is None else last
+        if first is not None and end is not None and end - first > SET_BACK:
+            found.problems.append(Finding(Kind.DAMAGED_CAPTURE, facts=CaptureTrouble(JUMP.format((end - first) / 1e6))))
         yield "files", first, (
-            capture, file.name, file.size, *found.counts.values(), split.shift + 1, first, last,
+            capture, file.name, file.size, *found.counts.values(), split.shift + split.before + 1, first, last,
             None if first is None or end is None else first - end,
             "; ".join(finding.text for finding in found.problems) or None, found.counts["skipped_packets"],
         ), ""  # fmt: skip

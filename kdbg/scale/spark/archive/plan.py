@@ -13,17 +13,18 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from mmap import ACCESS_READ, mmap
 from typing import BinaryIO, NamedTuple
 
 from ....capture.pcap import HEADER, PACKET_HEADER, Layout
 from ....capture.source import Damaged, natural, open_packets, open_source
-from ....errors import CaptureError, CaptureRefused
-from ....protocol.findings.amounts import count
+from ....errors import CaptureError
 from .store import StoredFile, find, identity, open_file
 
 CHAIN = 16
@@ -46,10 +47,17 @@ def first_packet(file: BinaryIO) -> tuple[Layout | None, int | None]:
 
 
 class CutPoint(NamedTuple):
-    """`packets` passed, and the place `end` after the last."""
+    """`packets` passed, the place `end` after the last, where the `last` begins and its `time`.
+
+    `rest`: what follows is an incomplete packet; `has_grown`: the file has more bytes than it had when it was planned.
+    """
 
     packets: int
     end: int
+    last: int = 0
+    time: int | None = None
+    rest: bool = False
+    has_grown: bool = False
 
 
 def walk(file: BinaryIO, layout: Layout, start: int, stop: int) -> CutPoint:
@@ -62,7 +70,7 @@ def walk(file: BinaryIO, layout: Layout, start: int, stop: int) -> CutPoint:
     except (OSError, ValueError):  # no file of this machine, or an empty one
         file.seek(start)
         data, place, more = b"", 0, file.read
-    count = 0
+    count = last = 0
     while True:
         edge, goal = len(data) - PACKET_HEADER, stop - start
         while place <= edge and place < goal:
@@ -70,11 +78,11 @@ def walk(file: BinaryIO, layout: Layout, start: int, stop: int) -> CutPoint:
             behind = place + PACKET_HEADER + length
             if length > most or behind > len(data):
                 break
-            place = behind
+            last, place = start + place, behind
             count += 1
         claims = read(data, place)[0] if place <= edge else 0
         if place >= goal or claims > most or not (added := more(max(BLOCK, claims))):
-            return CutPoint(count, start + place)
+            return CutPoint(count, start + place, last)
         data, start, place = data[place:] + added, start + place, 0
 
 
@@ -115,20 +123,23 @@ ROTATED = (
     re.compile(
         r"(?<=\.pcap)\d*(?=\.|$)|(?<=\.cap)\d*(?=\.|$)|(?<=\.pcapng)\d*(?=\.|$)"
     ),  # tcpdump -C: x.pcap, x.pcap1, x.pcap10
-    re.compile(r"(?<=_)\d{5}_\d{14}(?!\d)"),  # dumpcap -b: x_00001_20261121033000.pcapng
+    re.compile(r"(?<=_)(?:\d{5}_\d{14}|\d{14}_\d{5})(?!\d)"),  # dumpcap -b: x_00001_20261121033000.pcapng
     re.compile(rf"(?<!\d)(?:{STAMP})(?!\d)"),  # tcpdump -G: x-2026-11-21_03.30.00.pcap
 )
 """What rotation adds to a name."""
+HOUR = re.compile(r"(?:^|(?<=[-_]))(?P<hour>[01]\d|2[0-3])(?:[-_.:]?[0-5]\d){0,2}(?=\.p?cap|$)")
+"""What `tcpdump -G 3600 -w kafka-%H.pcap` adds, if the first packet is of that hour."""
+DATED = re.compile(r"(?<!\d)20\d\d([-_./]?)(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12]\d|3[01])(?:/\d\d(?=/|$))?(?!\d)")
+"""The date in the path of a folder."""
 MARGIN = 600 * 1_000_000_000
 """Nanoseconds around the time asked for that are read too: what began before is still being answered."""
 THREADS = 16
-NOTHING: Mapping[str, int] = {}
 
 
 class File(NamedTuple):
     """A capture file: `layout` if it is a plain pcap, the time of its first packet in nanoseconds.
 
-    `name` is what it goes by, `place` what it is opened by on whichever machine.
+    `name` is what it goes by, `place` what it is opened by on whichever machine, `modified` when it was changed.
     """
 
     name: str
@@ -136,6 +147,7 @@ class File(NamedTuple):
     size: int
     layout: Layout | None
     time: int | None
+    modified: int = 0
 
 
 class Split(NamedTuple):
@@ -143,7 +155,8 @@ class Split(NamedTuple):
 
     `capture` and `file` are places in the plan's lists, `time` is the first packet's, in nanoseconds. `before` counts
     the packets of the file in front of it, `shift` those of the capture's files in front of this one. A file's last
-    split reads on to the end of the file, whatever is there.
+    split reads on to the end of the file, whatever is there. A file that cannot be cut is read from its beginning, and
+    packets `before` are skipped; no more than `most` are read.
     """
 
     capture: int
@@ -153,6 +166,7 @@ class Split(NamedTuple):
     time: int | None
     before: int = 0
     shift: int = 0
+    most: int | None = None
 
     @property
     def size(self) -> int:
@@ -183,7 +197,7 @@ class Plan:
     def between(self, since: int | None, until: int | None) -> Plan:
         """Return the plan without the splits that lie well outside of these times, in nanoseconds."""
         kept: list[Split] = []
-        for split, following in zip(self.splits, [*self.splits[1:], None], strict=True):
+        for split, following in zip_longest(self.splits, self.splits[1:]):
             end = following.time if following is not None and following.capture == split.capture else None
             over = since is not None and end is not None and (split.time or 0) <= end < since - MARGIN
             ahead = until is not None and split.time is not None and split.time > until + MARGIN
@@ -197,26 +211,22 @@ def nanoseconds(seconds: float | None) -> int | None:
     return None if seconds is None else round(seconds * 1e9)
 
 
-def plan(names: Iterable[str], size: int = SPLIT, *, rolled: bool = False, known: Mapping[str, int] = NOTHING) -> Plan:
+def plan(
+    names: Iterable[str], size: int = SPLIT, *, rolled: bool = False, known: Callable[[StoredFile], bool] | None = None
+) -> Plan:
     """Find the captures and cut them into splits of about `size` bytes.
 
-    `rolled` takes all files of a folder for pieces of one capture. Files that are `known`, by `identity` and size, are
-    passed over; one that is known by another size has been read too early, and is refused. Raises
+    `rolled` takes all files of a folder for pieces of one capture. Files that are `known` are skipped. Raises
     `CaptureRefused` for a name that nothing is found under, `UnknownCapture` for a file given by its name that is no
-    capture; what is found in folders is passed over where it cannot be read.
+    capture; what is found in folders is skipped where it cannot be read, and so is a file without a complete header if
+    other files are known, for it may be being written.
     """
     wanted: dict[str, tuple[StoredFile, bool]] = {}
     for name in names:
         for found in find(name):
-            size_then = known.get(identity(found.name))
-            if size_then is None:
-                wanted.setdefault(identity(found.name), (found, found.name == name))
-            elif size_then != found.size:
-                raise CaptureRefused(
-                    found.name,
-                    f"already in the tables, from when it had {count(size_then, 'byte')}",
-                    "create the tables again without --append",
-                )
+            if known is None or not known(found):
+                asked_for = found.name == name and (known is None or found.size >= HEADER)
+                wanted.setdefault(identity(found.name), (found, asked_for))
     with ThreadPoolExecutor(THREADS) as threads:
         looked_at = list(threads.map(_look, [found for found, _ in wanted.values()]))
     files: list[File] = []
@@ -230,7 +240,7 @@ def plan(names: Iterable[str], size: int = SPLIT, *, rolled: bool = False, known
             refused.append((file.source, file.problem))
     captures: dict[str, list[File]] = {}
     for file in sorted(files, key=lambda file: natural(file.name)):
-        captures.setdefault(capture_name(file.name, rolled=rolled), []).append(file)
+        captures.setdefault(capture_name(file.name, file.time, rolled=rolled), []).append(file)
     ordered: list[File] = []
     splits: list[Split] = []
     for number, pieces in enumerate(captures.values()):
@@ -252,14 +262,33 @@ def in_order(pieces: list[File]) -> list[File]:
     return pieces[falls[0] :] + pieces[: falls[0]] if turned else pieces
 
 
-def capture_name(name: str, *, rolled: bool = False) -> str:
-    """Return a file's name with `*` for what rotation added, or, with `rolled`, for all but its folder."""
-    folder, slash, last = name.rpartition("/")
+def capture_name(name: str, time: int | None = None, *, rolled: bool = False) -> str:
+    """Return a file's name with `*` for what rotation added, or, with `rolled`, for all but its folder.
+
+    `time` is that of its first packet in nanoseconds: digits that are its hour were added by rotation.
+    """
+    folder, slash, last = plain_name(name).rpartition("/")
     if rolled:
         return f"{folder}/*"
     for added in ROTATED:
         last = added.sub("*", last)
-    return f"{folder}{slash}{last.replace('**', '*')}"
+    found = HOUR.search(last)
+    if found is not None and time is not None and int(found["hour"]) in _hours(time // 1_000_000_000):
+        last = f"{last[: found.start()]}*{last[found.end() :]}"
+    return f"{DATED.sub('*', folder)}{slash}{last.replace('**', '*')}"
+
+
+def plain_name(name: str) -> str:
+    """Return a file's name without what compression added."""
+    return name.removesuffix(".gz").removesuffix(".zst")
+
+
+def _hours(seconds: int) -> set[int]:
+    """Return the hour of a time in UTC and in this machine's zone."""
+    try:
+        return {time.gmtime(seconds).tm_hour, time.localtime(seconds).tm_hour}
+    except (OverflowError, OSError, ValueError):
+        return set()
 
 
 def _look(found: StoredFile) -> File | CaptureError:
@@ -273,7 +302,7 @@ def _look(found: StoredFile) -> File | CaptureError:
                 arrived = open_packets(open_source(opened), lambda problem: None)
                 with suppress(Damaged, StopIteration):
                     time = next(arrived)[1][0][0]
-            return File(found.name, place, found.size, layout, time)
+            return File(found.name, place, found.size, layout, time, found.modified)
     except CaptureError as error:
         return type(error)(found.name, error.problem, error.remedy)
 

@@ -51,7 +51,7 @@ def causes_of(plan: Plan, capture: int, key_logs: Iterable[str] = ()) -> list[Ca
         for _, splits in groupby(mine, key=lambda split: split.file):
             first, *others = splits
             stop = others[-1].stop if others else first.stop
-            reading = SplitReading(plan, first._replace(stop=stop, before=0, shift=before), keys=keys)
+            reading = SplitReading(plan, first._replace(stop=stop, shift=before - first.before), keys=keys)
             for packets in reading.blocks():
                 ledgers.packets(packets)
                 yield packets
@@ -114,8 +114,8 @@ def each(work: Callable[[int], Any], batches: Batches) -> Batches:
         yield report(work(number))
 
 
-def count(plan: Plan, places: list[int], number: int) -> list[int]:
-    """Walk through the split at one of these places of the plan; return the place, the packets, and the end."""
+def count(plan: Plan, places: list[int], number: int) -> list[Any]:
+    """Walk through the split at one of these places of the plan; return the place, and what was found."""
     split = plan.splits[places[number]]
     return [places[number], *counted(plan.files[split.file], split)]
 

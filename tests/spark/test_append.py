@@ -89,7 +89,7 @@ def test_a_ring_cut_at_many_places_gives_the_rows_of_one_run(
     [(capture,)], [(named,)] = (ask(out, "SELECT DISTINCT capture FROM {exchanges}") for out in (tables, once))
     assert tabled(tables) == decoded([whole], capture)
     found = {
-        table: [row.replace(f"'{capture}'", f"'{named}'").replace(str(hours), str(folder)) for row in said]
+        table: [row.replace(f"'{capture}'", f"'{named}'", 1).replace(str(hours), str(folder)) for row in said]
         for table, said in rows(tables).items()
     }
     assert found == rows(once)

@@ -147,4 +147,5 @@ def file_rows(
         ), ""  # fmt: skip
         for problem in found.problems:
             row = capture, *NO_ENDS, *NO_EXCHANGE, *problem_columns(problem, file.name)
-            yield "problems", first, row, problem.kind
+            begun = first if first is not None or file.time is None else moment(file.time)
+            yield "problems", begun, row, problem.kind

@@ -125,10 +125,11 @@ class Holder(Protocol):
 class Held:
     """What all holders hold together: the largest holder gives it up where that is more than they may."""
 
-    __slots__ = ("_amounts", "left")
+    __slots__ = ("_amounts", "left", "most")
 
     def __init__(self, most: int | None = None) -> None:
-        self.left: int = MEMORY.connections if most is None else most
+        self.most: int = MEMORY.connections if most is None else most
+        self.left: int = self.most
         self._amounts: dict[Holder, int] = {}
 
     def hold(self, holder: Holder, size: int) -> None:

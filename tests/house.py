@@ -25,8 +25,12 @@ PRIVATE = re.compile(
 ADDED = {
     "causes that have no rule, milestones, trials, and 26 rules": 2_100,
     "TLS keys out of the memory of processes, by an agent, and by uprobes": 2_400,
-    "large captures in less time": 600,
+    "large captures in less time": 700,
     "tables in Delta Lake: commits, compaction, history, migration": 500,
+    "parts of a capture that several processes read": 1_250,
+    "S3 settings, --fail-on, dashboards": 400,
+    "identity of captures, connections and exchanges in tables": 450,
+    "archives of many files": 300,
 }
 """Lines of kdbg for what was asked for since the goal of 86,000 was set, by what asked for it."""
 SUMMARY = """
@@ -109,7 +113,7 @@ def modules_of_a_summary() -> int:
 MEASURES = {
     "folders": Measure(folders, 10, 10),
     "files": Measure(lambda: len(FILES), 600, 700),
-    "lines": Measure(lines, 91_440, 86_000 + sum(ADDED.values())),
+    "lines": Measure(lines, 93_960, 86_000 + sum(ADDED.values())),
     "files with one importer": Measure(with_one_importer, 70, 120),
     "class names in more than two folders": Measure(class_names_in_many_folders, 0, 0),
     "names with a private word": Measure(private_names, 0, 0),

@@ -15,8 +15,9 @@ import kdbg
 
 ROOT = Path(kdbg.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
-ANYWHERE = {"errors", "extras", "budget", "atomic", "__version__", "protocol.findings"}
-"""What every package may import: exceptions, extras, memory, files written whole, the version; findings are data."""
+ANYWHERE = {"errors", "extras", "budget", "collector", "atomic", "__version__", "protocol.findings"}
+"""What every package may import: exceptions, extras, memory, Python's collector, files written whole, the version;
+findings are data."""
 BELOW_VIEWS = {"protocol", "capture", "streams", "exchanges", "payloads", "analysis"}
 ARROWS: dict[str, set[str]] = {
     "protocol": set(),
@@ -32,6 +33,7 @@ ARROWS: dict[str, set[str]] = {
     "errors": set(),
     "extras": set(),
     "budget": set(),
+    "collector": set(),
     "atomic": set(),
     "library": {*BELOW_VIEWS, "views"},
     "spark": {"scale.spark"},

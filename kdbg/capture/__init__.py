@@ -8,6 +8,7 @@ unpack; every other goes to the dissector of its link type, and what comes out i
 
 from __future__ import annotations
 
+import io
 import os
 import struct
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -18,9 +19,9 @@ from ..protocol.findings import Finding, Kind
 from ..protocol.findings.facts import CaptureTrouble
 from .keylog import KeyLog
 from .links import IPV4, IPV6, RAW, TCP, Fragment, Fragments, dissector
-from .packet import SHUT, Packet, Segment
+from .packet import SHUT, Packet, Piece, PieceCounts, Segment
 from .pcap import RawPacket
-from .source import Batch, Damaged, Source, open_reader, open_source, packets_of, part
+from .source import CHUNK, Batch, Damaged, Source, open_reader, open_source, packets_of, part
 
 __all__ = ["Capture", "Packet", "open_capture"]
 
@@ -133,11 +134,11 @@ def open_capture(source: str | os.PathLike[str] | BinaryIO) -> Capture:
 class Capture:
     """A context manager, to be gone through once: by `blocks`, or as an iterator of Packet. `source` is what it reads.
 
-    `packets` and `bytes` count what was read so far, `other` the packets among them that are no TCP; `first_time` and
-    `last_time` are those of the first and the latest packet, in nanoseconds, None before there is one. A part of a
-    capture says how many packets are `before` it: they count as if they had been read. Of those in the source, the
-    first ones are skipped (`skip`), and at most so many read (`most`). `keys` are the secrets of TLS that stand in it,
-    and others that it is given.
+    `packets` and `bytes` count what was read so far, `other` the packets among them that are no TCP, `put_together`
+    the IP packets that were sent in pieces; `first_time` and `last_time` are those of the first and the latest packet,
+    in nanoseconds, None before there is one. A part of a capture says how many packets are `before` it: they count as
+    if they had been read. Of those in the source, the first ones are skipped (`skip`), and at most so many read
+    (`most`). `keys` are the secrets of TLS that stand in it, and others that it is given.
     """
 
     def __init__(
@@ -147,6 +148,7 @@ class Capture:
         self.packets: int = before
         self.bytes: int = 0
         self.other: int = 0
+        self.put_together: int = 0
         self.first_time: int | None = None
         self.last_time: int | None = None
         self._notes: dict[str, int] = {}
@@ -156,8 +158,9 @@ class Capture:
         self._dissector = lru_cache(maxsize=64)(partial(dissector, note=self._note))
         self._fragments = Fragments()
         self.keys: KeyLog = KeyLog() if keys is None else keys
-        self._reader, head = open_reader(source, self._note, self.keys.take)
-        arrived = packets_of(source.stream, self._reader, head, self._is_silent)
+        self._fragmented = False
+        self._reader, self._head = open_reader(source, self._note, self.keys.take)
+        arrived = packets_of(source.stream, self._reader, self._head, self._is_silent)
         self._end = None if most is None else before + most
         self._walk = self._blocks(arrived if most is None and not skip else part(arrived, skip, most))
         self._packets = (packet for block in self._walk for packet in block)
@@ -197,6 +200,68 @@ class Capture:
         self._pause, self._singly = pause, singly
         return self._walk
 
+    def pieces(self, size: int, first: int) -> Iterator[Piece]:
+        """Yield the capture in pieces of about `size` bytes, after one of `first`; `blocks` gives what is left then.
+
+        What comes in pieces is not counted: `read` or `add` does so, in the order of the pieces.
+        """
+        stream, reader, data, before = self.source.stream, self._reader, self._head, self.packets
+        while more := stream.read(max(first - len(data), CHUNK)):
+            data, first = data + more, size
+            used, count, state = reader.divide(data)
+            if used:
+                yield Piece(data[:used], before, count, state)
+            else:
+                packets, used, _, damage = reader.take(data)
+                count = len(packets)
+                if packets:
+                    yield Piece(data, before, count, taken=packets)
+                if damage:
+                    data = data[used:]
+                    break
+            data, before = data[used:], before + count
+        self._walk = self._blocks(packets_of(stream, reader, data, self._is_silent))
+
+    def read(self, piece: Piece) -> Iterator[list[Packet]]:
+        """Yield the packets of a piece, as many at a time as `blocks` does, and count them."""
+        if piece.taken is not None:
+            if packets := self._count(piece.data, piece.taken):
+                yield packets
+            return
+        reader: Any = self._reader
+        state = reader.divide(b"")[2]
+        reader.resume(piece.state)
+        for data, raw in packets_of(io.BufferedReader(io.BytesIO(piece.data), CHUNK), reader, b""):
+            if packets := self._count(data, raw):
+                yield packets
+        reader.resume(state)
+
+    def read_alone(self, piece: Piece, take: Callable[[list[Packet]], object]) -> PieceCounts:
+        """Give the packets of a piece to `take`; return what they add to the counts, which are as before."""
+        counted = self.packets, self.bytes, self.other, self.first_time, self.last_time
+        noted = self._notes, self._fragments, self._fragmented
+        self.packets, self.bytes, self.other, self.first_time, self.last_time = piece.before, 0, 0, None, None
+        self._notes, self._fragments, self._fragmented = {}, Fragments(), False
+        for packets in self.read(piece):
+            take(packets)
+        first, last = self.first_time or 0, self.last_time or 0
+        packets_read = self.packets - piece.before
+        found = PieceCounts(packets_read, self.bytes, self.other, first, last, self._notes, self._fragmented)
+        self.packets, self.bytes, self.other, self.first_time, self.last_time = counted
+        self._notes, self._fragments, self._fragmented = noted
+        return found
+
+    def add(self, counts: PieceCounts) -> None:
+        """Count the packets of a piece that a copy has read."""
+        if self.first_time is None:
+            self.first_time = counts.first_time
+        self.packets, self.bytes, self.other = (
+            self.packets + counts.packets, self.bytes + counts.bytes, self.other + counts.other,
+        )  # fmt: skip
+        self.last_time = counts.last_time
+        for text, times in counts.notes.items():
+            self._note(text, times)
+
     def __enter__(self) -> Capture:
         return self
 
@@ -216,12 +281,7 @@ class Capture:
                 if not raw:
                     yield []
                 for some in [[each] for each in raw] if self._singly else [raw] if raw else []:
-                    packets, size, self.last_time = segments(data, some, self.packets, self.last_time or 0, self._odd)
-                    if self.first_time is None:
-                        self.first_time = some[0][0] or 0
-                    self.packets += len(some)
-                    self.bytes += size
-                    if packets:
+                    if packets := self._count(data, some):
                         yield packets
         except Damaged as damage:
             trouble = str(damage).format(last=self.packets, next=self.packets + 1)
@@ -230,11 +290,22 @@ class Capture:
         if trouble:
             self._note(trouble)
 
+    def _count(self, data: Data, raw: list[RawPacket]) -> list[Packet]:
+        """Return the TCP segments of packets, and count these."""
+        packets, size, self.last_time = segments(data, raw, self.packets, self.last_time or 0, self._odd)
+        if self.first_time is None:
+            self.first_time = raw[0][0] or 0
+        self.packets += len(raw)
+        self.bytes += size
+        return packets
+
     def _odd(self, link: int, data: Data, time: int) -> Segment | None:
         """Return what is in a packet that is not an everyday one, or in the packet that this fragment makes whole."""
         found = self._dissector(link)(data)
         while isinstance(found, Fragment):  # a tunnel's packets may be sent in pieces, and be pieces themselves
+            self._fragmented = True
             whole = self._fragments.add(found, time)
+            self.put_together += whole is not None
             found = None if whole is None else self._dissector(RAW)(whole)
         if found is None:
             self.other += 1
@@ -243,6 +314,6 @@ class Capture:
     def _is_silent(self) -> bool:
         return self._pause is not None and self.source.is_silent(self._pause)
 
-    def _note(self, text: str) -> None:
+    def _note(self, text: str, times: int = 1) -> None:
         if text in self._notes or len(self._notes) < MOST_NOTES:
-            self._notes[text] = self._notes.get(text, 0) + 1
+            self._notes[text] = self._notes.get(text, 0) + times

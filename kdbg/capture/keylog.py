@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 from kdbg.capture.packet import Endpoint
 from kdbg.errors import CaptureError, CaptureRefused
-from kdbg.extras import require
 
 ENVIRONMENT = "SSLKEYLOGFILE"
 """The variable by which browsers, curl and Python are told where to log secrets."""
@@ -174,6 +173,8 @@ class KeyLog:
         be empty yet), `InputError` where what decrypts is not installed.
         """
         for path in paths:
+            from kdbg.extras import require
+
             require("--tls-keys", "tls", "cryptography")
             self._files.append(_opened(path, live=live))
         if found := os.environ.get(ENVIRONMENT):

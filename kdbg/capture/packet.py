@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from ipaddress import ip_address
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 Packet: TypeAlias = tuple[int, int, bytes, int, int, int, bytes, int]
 """(number, time, flow, seq, ack, flags, payload, length): one TCP segment.
@@ -53,3 +53,32 @@ def reverse(flow: bytes) -> bytes:
     """Return the flow of the same connection's other direction: addresses and ports swapped."""
     size = (len(flow) - 4) // 2
     return flow[size : 2 * size] + flow[:size] + flow[-2:] + flow[-4:-2]
+
+
+class Piece(NamedTuple):
+    """Some packets of a capture: their bytes, how many packets are before, how many these are.
+
+    Any copy of the capture can read them, with `state`, which is what their reader knows there; unless they are in
+    `taken` already.
+    """
+
+    data: bytes
+    before: int
+    packets: int
+    state: Any = None
+    taken: list[Any] | None = None
+
+
+class PieceCounts(NamedTuple):
+    """What the packets of a piece add to the counts of their capture.
+
+    `fragments`: among them are IP fragments, whose others may be in another piece.
+    """
+
+    packets: int
+    bytes: int
+    other: int
+    first_time: int
+    last_time: int
+    notes: dict[str, int]
+    fragments: bool

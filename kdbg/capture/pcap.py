@@ -103,6 +103,25 @@ class PcapReader:
         self._header = struct.Struct(f"{layout.order}III").unpack_from
         self._sent = struct.Struct(f"{layout.order}I").unpack_from
 
+    def divide(self, data: bytes) -> tuple[int, int, None]:
+        """Return how many bytes the whole packets at the beginning of `data` take, how many these are, and its state.
+
+        A reader with this state reads them anywhere.
+        """
+        length_at, record, most = self._sent, self._layout.record, self._layout.most
+        place, count, last = 0, 0, len(data) - record
+        while place <= last:
+            length = length_at(data, place + 8)[0]
+            behind = place + record + length
+            if length > most or behind > last + record:
+                break
+            place = behind
+            count += 1
+        return place, count, None
+
+    def resume(self, state: None) -> None:
+        """Go on with the state that `divide` returned."""
+
     def take(self, data: bytes) -> PcapBlock:
         """Return the whole packets at the beginning of `data`, which begins with a packet's header."""
         _, _, unit, record, most, link = self._layout

@@ -12,7 +12,7 @@ import struct
 from collections.abc import Callable, Iterator
 from functools import partial
 from math import gcd
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from kdbg.capture.pcap import LARGEST, PcapBlock, RawPacket
 from kdbg.protocol.findings.amounts import count
@@ -72,6 +72,10 @@ class Counted(NamedTuple):
         return max(self.accepted - self.dropped - self.delivered, 0)
 
 
+ReaderState: TypeAlias = "tuple[str, tuple[Interface | None, ...]]"
+"""A section's byte order, and the interfaces that it has described so far."""
+
+
 class PcapngReader:
     """Takes the packets out of the bytes of a file, from its first byte on.
 
@@ -88,6 +92,20 @@ class PcapngReader:
         self.counted: dict[tuple[int, int], Counted] = {}
         self._sections = 0
         self._use("<")
+
+    def divide(self, data: bytes) -> tuple[int, int, ReaderState]:
+        """Return how many bytes the everyday packets at the beginning of `data` take, how many these are, and a state.
+
+        A reader with this state reads them anywhere.
+        """
+        packets: list[RawPacket] = []
+        return self._ordinary(data, 0, packets), len(packets), (self._order, tuple(self._interfaces))
+
+    def resume(self, state: ReaderState) -> None:
+        """Go on with the state that `divide` returned."""
+        if state != (self._order, tuple(self._interfaces)):
+            self._use(state[0])
+            self._interfaces = list(state[1])
 
     def take(self, data: bytes) -> PcapBlock:
         """Return the packets of the whole blocks at the beginning of `data`, which begins with a block."""
@@ -115,6 +133,11 @@ class PcapngReader:
                 packets.append(packet)
             place = behind
         return PcapBlock(packets, place, place + SMALLEST - len(data))
+
+    @property
+    def context(self) -> tuple[int, int]:
+        """What the blocks that follow may refer to: the section's number, and how many interfaces it describes."""
+        return self._sections, len(self._interfaces)
 
     def sent(self, data: bytes, start: int) -> int:
         """Return the bytes that the packet at `start` had on the wire: every block says it right in front."""

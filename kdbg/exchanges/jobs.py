@@ -7,10 +7,12 @@ import pickle
 import signal
 import struct
 import tempfile
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import IO, Any, NoReturn
+from enum import IntEnum
+from typing import IO, Any, NoReturn, Protocol
 from uuid import UUID
 
 from .engine.driver import FEW
@@ -26,8 +28,26 @@ MOST_HELD = 16 << 20
 """Bytes to be shown that this process holds, while a copy is not done with what comes before them."""
 MOST_READ, KEPT = 1 << 17, 4 << 20
 """Bytes of a copy's text that are read at a time, and bytes that its files keep for the next piece."""
-SIZE, SIZES = struct.Struct("=Q"), struct.Struct("=QQ")
-"""Header of a piece sent to a copy: its size; header of its reply: the sizes of what is shown and of the result."""
+HEADER, SIZES = struct.Struct("=BQ"), struct.Struct("=QQ")
+"""Header of what a copy is sent: a `Task` and its size; header of its reply: the sizes of its text and its result."""
+
+
+class Task(IntEnum):
+    """What a copy is to do: all that is to do with exchanges, or half of it (see `Splitter`)."""
+
+    EXCHANGES = 0
+    READ = 1
+    MAKE = 2
+
+
+class Splitter(Protocol):
+    """What copies do with parts of a capture that they read themselves."""
+
+    def read(self, packed: bytes) -> Any:
+        """Read a part; return what the first process has to know of it."""
+
+    def make(self, packed: bytes, show: Show) -> Any:
+        """Work on the exchanges of the part that was read first of those that are left, as `ExchangePool.do` does."""
 
 
 class _Held:
@@ -51,10 +71,12 @@ class _Held:
 
 
 class _Copy:
-    """A copy of this process: `at_work` pieces were given to it and not shown yet."""
+    """A copy of this process: `at_work` pieces were given to it and not taken yet."""
 
     def __init__(self, number: int, work: ExchangePool) -> None:
-        self.number, self.at_work = number, 0
+        self.number = number
+        self._tasks: deque[Task] = deque()
+        self._reports: deque[Any] = deque()
         self._files = [_file() for _ in range(DEPTH)]
         self._given = self._shown = 0
         self._sizes: bytes = b""
@@ -70,22 +92,40 @@ class _Copy:
         os.close(todo)
         os.close(done)
 
-    def give(self, packed: Iterable[bytes]) -> None:
+    @property
+    def at_work(self) -> int:
+        return len(self._tasks)
+
+    def give(self, packed: Iterable[bytes], task: Task = Task.EXCHANGES) -> None:
         """Give it a piece."""
         with _rewritten(self._files[self._given % DEPTH]) as out:
             out.writelines(packed)
             size = out.tell()
         try:
-            os.write(self._todo, SIZE.pack(size))
+            os.write(self._todo, HEADER.pack(task, size))
         except BrokenPipeError:
             raise ChildProcessError(self._died) from None
         self._given += 1
-        self.at_work += 1
+        self._tasks.append(task)
+
+    def report(self) -> Any:
+        """Return the next report of a part that it has read; wait for it. What was given to it before must be shown."""
+        self._take_reports()
+        return self._reports.popleft()
+
+    def _take_reports(self) -> None:
+        while self._tasks and self._tasks[0] is Task.READ:
+            self._reports.append(self._take(lambda text: None))
+
+    def is_reading(self) -> bool:
+        """Return whether nothing is to be shown before the next report."""
+        return bool(self._reports) or self._tasks[0] is Task.READ
 
     def is_done(self) -> bool:
         """Return whether it is done with the oldest piece, without waiting for it."""
         os.set_blocking(self._done, False)
         try:
+            self._take_reports()
             return bool(self._result())
         except BlockingIOError:
             return False
@@ -94,6 +134,10 @@ class _Copy:
 
     def show(self, show: Show) -> Any:
         """Show what it made of the oldest piece, and return the result; wait for it."""
+        self._take_reports()
+        return self._take(show)
+
+    def _take(self, show: Show) -> Any:
         size, more = SIZES.unpack(self._result())
         self._sizes = b""
         file = self._files[self._shown % DEPTH]
@@ -103,7 +147,7 @@ class _Copy:
         if size > KEPT:
             os.truncate(file, 0)
         self._shown += 1
-        self.at_work -= 1
+        self._tasks.popleft()
         if not done:
             raise value
         return value
@@ -144,12 +188,12 @@ def _serve(work: ExchangePool, todo: int, done: int, files: list[int]) -> NoRetu
     """Do what is given, in the copy, until there is no more."""
     try:
         number = 0
-        while told := os.read(todo, SIZE.size):
-            file, (size,) = files[number % DEPTH], SIZE.unpack(told)
+        while header := os.read(todo, HEADER.size):
+            file, (task, size) = files[number % DEPTH], HEADER.unpack(header)
             packed = os.pread(file, size, 0)
             with _rewritten(file) as out:
                 try:
-                    said = True, work.do_packed(packed, out.write)
+                    said = True, work.perform(Task(task), packed, out.write)
                 except Exception as error:  # it is raised where the work was given
                     said = False, error
                 size, value = out.tell(), pickle.dumps(said)
@@ -162,6 +206,8 @@ def _serve(work: ExchangePool, todo: int, done: int, files: list[int]) -> NoRetu
 
 MOST = 256
 """Exchanges of a piece of work."""
+ABOUT = struct.Struct("=Q")
+"""Header of packed exchanges: the size of what is told about them."""
 
 
 class ExchangePool:
@@ -175,15 +221,28 @@ class ExchangePool:
     def __init__(self, copies: int, topics: dict[UUID, str], show: Show, most: int | None = None) -> None:
         self._most_copies, self._show, self._most = copies if AVAILABLE else 0, show, most or MOST
         self._exchanges: list[Exchange] = []
-        self._parcels = Parcels(topics)
+        self.parcels: Parcels = Parcels(topics)
         self._copies: list[_Copy] = []
         self._order: deque[_Copy | _Held] = deque()
         self._held = 0
         self._begun = False
 
+    splitter: Splitter | None = None
+    """What copies do with parts of a capture, where they are given any."""
+    can_split: bool = AVAILABLE
+    holds: bool = False
+    """Whether exchanges are held until `make_part` says what becomes of them."""
+
     def do(self, exchanges: list[Exchange], show: Show) -> Any:
         """Work on exchanges, here or in a copy; return what `take` wants to know."""
         raise NotImplementedError
+
+    def about(self, exchanges: Sequence[Exchange]) -> Any:
+        """Return what a copy has to know of exchanges beside them."""
+
+    def do_elsewhere(self, exchanges: list[Exchange], about: Any, show: Show) -> Any:
+        """Work on exchanges in a copy; return what `take` wants to know."""
+        return self.do(exchanges, show)
 
     def take(self, result: Any) -> None:
         """Take what `do` returned; in this process, in the order of exchanges, after all that was shown."""
@@ -192,6 +251,8 @@ class ExchangePool:
     def add(self, exchanges: Sequence[Exchange]) -> None:
         """Take exchanges; work on those at hand where there are enough, or few, which are large."""
         self._exchanges += exchanges
+        if self.holds:
+            return
         if len(self._exchanges) >= self._most or len(exchanges) < FEW:
             self._give()
 
@@ -206,8 +267,7 @@ class ExchangePool:
         if self._begun:
             copy = min(self._copies, key=lambda copy: copy.at_work, default=None)
             if len(self._copies) < self._most_copies and (copy is None or copy.at_work):
-                copy = _Copy(len(self._copies), self)
-                self._copies.append(copy)
+                copy = self._new_copy()
         self._begun = True
         if copy is not None and copy.at_work < DEPTH:
             copy.give(self.pack(piece, copy.number))
@@ -222,6 +282,12 @@ class ExchangePool:
         else:
             self.take(self.do(piece, self._show))
 
+    def _new_copy(self) -> _Copy:
+        copy = _Copy(len(self._copies), self)
+        self.parcels.copied(copy.number)
+        self._copies.append(copy)
+        return copy
+
     def _show_next(self) -> None:
         """Show the next piece, and take what came of it; wait for that."""
         first = self._order[0]
@@ -231,8 +297,58 @@ class ExchangePool:
             self._held -= first.size
         self.take(result)
 
+    # Parts of a capture that copies read themselves
+
+    def begin_split(self) -> int:
+        """Make all copies, and hold exchanges from now on; return how many copies there are."""
+        self._give()
+        self.holds = True
+        while len(self._copies) < self._most_copies + 1:
+            self._new_copy()
+        return len(self._copies)
+
+    def read_part(self, number: int, packed: Iterable[bytes]) -> None:
+        """Have the copy of this number read a part of a capture."""
+        self._give_to(self._copies[number], packed, Task.READ)
+
+    def report(self, number: int) -> Any:
+        """Return the next report of a copy."""
+        copy = self._copies[number]
+        while not copy.is_reading():
+            self._show_next()
+        return copy.report()
+
+    def make_part(self, number: int, last: int, head: Any) -> None:
+        """Have a copy work on a part that it has read, with the exchanges up to the `last` that are held here."""
+        end = bisect_right(self._exchanges, last, key=lambda exchange: exchange.number)
+        piece, self._exchanges = self._exchanges[:end], self._exchanges[end:]
+        copy = self._copies[number]
+        parcel = b"".join(self.parcels.pack(piece, number))
+        self._give_to(copy, [pickle.dumps((head, self.about(piece), parcel))], Task.MAKE)
+        self._order.append(copy)
+        while self._order and self._order[0].is_done():
+            self._show_next()
+
+    def give_held(self) -> None:
+        """Have the exchanges that are held worked on: no part that a copy has read comes before them."""
+        held, self._exchanges = self._exchanges, []
+        for start in range(0, len(held), self._most):
+            self._exchanges = held[start : start + self._most]
+            self._give()
+
+    def _give_to(self, copy: _Copy, packed: Iterable[bytes], task: Task) -> None:
+        while copy.at_work >= DEPTH:
+            self._show_next()
+        copy.give(packed, task)
+
+    def end_split(self) -> None:
+        """Hold exchanges no longer."""
+        self.holds = False
+
     def wait(self) -> None:
         """Wait until all is done and shown."""
+        if self.holds:
+            return
         self._give()
         while self._order:
             self._show_next()
@@ -245,9 +361,19 @@ class ExchangePool:
         self._order.clear()
 
     def pack(self, exchanges: list[Exchange], copy: int) -> Iterable[bytes]:
-        """Return exchanges as bytes, in parts, for the copy of this number; the first are packed when it is made."""
-        return self._parcels.pack(exchanges, copy)
+        """Return exchanges as bytes, in parts, for the copy of this number."""
+        about = pickle.dumps(self.about(exchanges))
+        return [ABOUT.pack(len(about)), about, *self.parcels.pack(exchanges, copy)]
+
+    def perform(self, task: Task, packed: bytes, show: Show) -> Any:
+        """Do a task in a copy."""
+        if task is Task.EXCHANGES:
+            return self.do_packed(packed, show)
+        assert self.splitter is not None
+        return self.splitter.read(packed) if task is Task.READ else self.splitter.make(packed, show)
 
     def do_packed(self, packed: bytes, show: Show) -> Any:
         """Work on exchanges in a copy."""
-        return self.do(self._parcels.unpack(packed), show)
+        end = ABOUT.size + ABOUT.unpack_from(packed)[0]
+        about = pickle.loads(packed[ABOUT.size : end])  # what this process packed
+        return self.do_elsewhere(self.parcels.unpack(packed[end:]), about, show)

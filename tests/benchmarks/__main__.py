@@ -9,7 +9,7 @@ clients     what an exchange costs with each codec, in the newest versions, with
 robustness  what trouble costs; 100,000 connections
 decoders    messages by other libraries for Python
 filters     what `--where` and plain filters cost beside none
-commands    what an exchange costs in each command that reads captures
+commands    what an exchange costs in each command that reads captures; what a connection costs, and a start
 starts      commands that do next to nothing
 proxy       `kdbg proxy` between librdkafka's producer and a broker, beside none
 jobs        `--jobs 2` of decode and report, beside one process

@@ -1,4 +1,7 @@
-"""What an exchange of small messages costs in each command that reads captures, beside a summary in the same run."""
+"""What an exchange of small messages costs in each command that reads captures, beside a summary in the same run.
+
+Beside it too: a connection with one exchange, in kdbg and in tshark, and the start of a command.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-import kdbg
+from kdbg import read
 
-from . import disturbed
+from . import archives, disturbed
 from .measure import costs
 from .results import Column, Table
+from .robustness import MANY
 from .starts import LITTLE
+from .views import ELEVEN, KAFKA, fields, kdbg, tshark
 
 COMMANDS = {
     "decode --format summary": (),
@@ -29,19 +34,31 @@ COMMANDS = {
 
 
 def report(small: Path, rounds: int) -> list[Table]:
-    """The table of commands."""
+    """The table of commands, and that of connections and starts."""
     table = Table("commands", "an exchange of small messages", (
         Column("CPU", "µs"), Column("times a summary", "×", -1),
     ))  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         some = disturbed.clean(small, Path(folder) / "some.pcap")
-        exchanges = sum(1 for _ in kdbg.read(some))
+        exchanges = sum(1 for _ in read(some))
         every = [*costs([command(name, some, folder) for name in COMMANDS], rounds)]
         starts = [*costs([command(name, LITTLE, folder) for name in COMMANDS], rounds)]
+        many = archives.many(small, Path(folder) / "many.pcap", MANY, 1)
+        ours, theirs, no_traffic = costs(
+            [kdbg(many, "summary"), tshark(many, (*KAFKA, *fields(ELEVEN))), tshark(LITTLE, (*KAFKA, *fields(ELEVEN)))],
+            rounds,
+        )
     each = [(cost.seconds - start.seconds) / exchanges * 1e6 for cost, start in zip(every, starts, strict=True)]
     for name, micros in zip(COMMANDS, each, strict=True):
         table.add(f"`kdbg {name}`", micros, micros / each[0])
-    return [table]
+    others = Table("connections and starts", "beside it", (Column("CPU", "µs"), Column("times a summary", "×", -1)))
+    for name, seconds in {
+        f"`kdbg decode`: one of {MANY:,} connections with one exchange each": (ours.seconds - starts[0].seconds) / MANY,
+        "`tshark -T fields`, 11 fields: the same": (theirs.seconds - no_traffic.seconds) / MANY,
+        "start of `kdbg decode`, for 31 exchanges": starts[0].seconds,
+    }.items():
+        others.add(name, seconds * 1e6, seconds * 1e6 / each[0])
+    return [table, others]
 
 
 def command(name: str, path: Path, folder: str) -> list[str]:

@@ -18,7 +18,7 @@ PICTURE = SPEED.with_suffix(".svg")
 MARKS = {
     "views": ("views", "formats", "first lines"), "clients": ("clients",), "robustness": ("robustness", "connections"),
     "decoders": ("decoders",), "starts": ("starts",), "jobs": ("jobs",), "filters": ("filters",),
-    "commands": ("commands",), "stages": ("stages",), "proxy": ("proxy",),
+    "commands": ("commands", "connections and starts"), "stages": ("stages",), "proxy": ("proxy",),
     "pipeline": ("pipeline", "pipeline by stage"),
 }  # fmt: skip
 """By marker of the page on speed, the tables between its two halves."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from kdbg.capture import open_capture
-from kdbg.exchanges.engine.driver import SELDOM, seldom_collected
+from kdbg.collector import SELDOM, seldom_collected
 from kdbg.exchanges.engine.engine import Engine
 from tests.traffic import Talk, pcap
 

@@ -15,11 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdbg.capture import Packet, open_capture
-from kdbg.exchanges.engine import engine as release_queue
+from kdbg.exchanges.engine import conversation as release_queue
 from kdbg.exchanges.engine import engine as room
 from kdbg.exchanges.engine.classifier import Classifier, HeldSide
+from kdbg.exchanges.engine.conversation import Conversation
 from kdbg.exchanges.engine.direction import HOLD
-from kdbg.exchanges.engine.engine import Conversation, Engine
+from kdbg.exchanges.engine.engine import Engine
 from kdbg.exchanges.engine.framing import Framer
 from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.exchanges.messages.exchange import Exchange

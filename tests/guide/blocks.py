@@ -4,6 +4,8 @@ console   each `$ command` is run in a shell, and must print the lines below it;
 shell     not run, for it wants a broker, a network or Spark; but kdbg's commands in it must have these options
 python    run, and must end without an exception
 python spark   run by tests/spark
+python retention   run by tests/spark
+python scheduler   not run, for it wants Airflow or Dagster; but kdbg's commands in it must have these options
 text      anything else; not looked at
 """
 
@@ -22,7 +24,7 @@ from typing import NamedTuple
 from ..cli.calls import call
 
 TOP = Path(__file__).resolve().parents[2]
-LANGUAGES = {"console", "shell", "python", "python spark", "text", "sh"}
+LANGUAGES = {"console", "shell", "python", "python spark", "python retention", "python scheduler", "text", "sh"}
 """`sh` is for the README alone: its set-ups, which .ci/run runs."""
 LINKED = ("captures", "kdbg", "tests")
 

@@ -30,6 +30,8 @@ def tables() -> str:
     for name, kinds in columns.TABLES.items():
         rows = [f"| `{column}` | {kind} | {columns.ABOUT[name][column]} |" for column, kind in kinds.items()]
         parts.append("\n".join([f"## {name}", "", "| column | type | what it is |", "| --- | --- | --- |", *rows, ""]))
+        if name in columns.KEYS:
+            parts.append(f"Key: {', '.join(f'`{column}`' for column in columns.KEYS[name])}\n")
     return "\n".join(parts)
 
 
@@ -127,7 +129,7 @@ SHARED = {
         "tls", "ca", "cert", "cert_key", "server_name", "insecure", "tls_keys_out", "sasl_mechanism", "sasl_username",
         "sasl_password", "sasl_password_file", "sasl_token_file", "sasl_raw", "trust_advertised", "config",
     },
-    "decode": {"explain_fields", "depth", "only_errors", "jobs", "merge"},
+    "decode": {"explain_fields", "fail_on", "depth", "only_errors", "jobs", "merge"},
     "records": {"value", "value_as", "key_as", "schema", "registry", "registry_config"},
 }  # fmt: skip
 """Options of many commands, by the command whose page describes them; `kdbg COMMAND --help` lists them all."""

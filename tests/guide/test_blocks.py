@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 from collections.abc import Callable
@@ -50,6 +51,22 @@ def test_brackets_stand_in_quotes_for_zsh_takes_them_for_a_pattern(block: Block)
         said.whitespace_split = True
         for word in said if "kdbg" in line and line.count("'") % 2 == 0 else ():
             assert not re.search(r"\[", re.sub(r"'[^']*'|\"[^\"]*\"", "", word)), line
+
+
+@of("python scheduler")
+def test_schedulers_call_commands_that_exist(block: Block, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(TOP)
+    found = list[str]()
+    for node in ast.walk(ast.parse(block.text)):
+        if isinstance(node, ast.Constant) and str(node.value).startswith("kdbg "):
+            found += str(node.value).split(" && ")
+        elif isinstance(node, ast.List) and (
+            words := [one.value for one in node.elts if isinstance(one, ast.Constant)]
+        ):
+            found += [shlex.join(map(str, words))] if words[0] == "kdbg" else []
+    assert len(found) >= 2
+    for name, *arguments in (shlex.split(line)[1:] for line in found):
+        commands.get_command(None, name).make_context(name, arguments).close()
 
 
 @of("shell", together=True)

@@ -20,6 +20,7 @@ from kdbg import __version__
 from kdbg.ui.guide import topics
 
 from .blocks import TOP, blocks
+from .dashboards import dashboards
 
 PACKAGED = ("kdbg", "captures", "tests", ".readme", "pyproject.toml", "README.md", "LICENSE")
 FIRST = "kdbg decode captures/first-contact.pcap --limit 3"
@@ -44,6 +45,7 @@ def distributions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def test_every_topic_is_in_the_wheel(distributions: dict[str, Path]) -> None:
     names = set(zipfile.ZipFile(distributions["wheel"]).namelist())
     assert {f"kdbg/ui/guide/{name}.md" for name in (*topics(), "README")} <= names
+    assert {f"kdbg/ui/guide/dashboards/{path.name}" for path in dashboards()} <= names
 
 
 @pytest.mark.nightly

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kdbg.views.report.cells import ReportTable
-from kdbg.views.report.opening import Point, Worth, command, worth_looking
+from kdbg.views.report.opening import Point, command, worth_looking
 from kdbg.views.report.page import Report, report
 from tests.cli.calls import CAPTURES
 from tests.traffic import Talk, pcap
@@ -129,7 +129,7 @@ def test_records_that_were_accepted_are_counted_apart_from_those_refused(asking:
 
 
 def test_a_name_cannot_leave_the_command() -> None:
-    row = Worth("", 7, "a b';rm.pcap", 1, "c1", None, None, 0, None)
-    assert command(row) == """kdbg decode 'a b'"'"';rm.pcap#7'"""
-    assert command(row._replace(capture="-")) is None
-    assert command(row._replace(number=None)) is None
+    assert command(7, "a b';rm.pcap") == """kdbg decode 'a b'"'"';rm.pcap#7'"""
+    assert command(7, "-") is None
+    assert command(7, "") is None
+    assert command(None, "a.pcap") is None

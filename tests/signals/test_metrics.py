@@ -91,16 +91,32 @@ def test_histograms_are_those_of_the_latencies(cli: Cli) -> None:
     found = counted(cli, ERRORS)
     lines = [line for line in cli("decode", ERRORS, "-f", "json", "--latency").lines if line["number"]]
     for name, label in (("latency_seconds", None), ("latency_part_seconds", "broker")):
-        for api in {line["api"] for line in lines}:
-            chosen = [line for line in lines if line["api"] == api and line["response"]]
+        for api, broker in {(line["api"], line["connection"]["broker"]) for line in lines if line["response"]}:
+            here = [line for line in lines if line["api"] == api and line["connection"]["broker"] == broker]
+            chosen = [line for line in here if line["response"]]
             times = [(line["latency_ms"] if label is None else line["split"]["broker_ms"]) / 1000 for line in chosen]
             for bound in BUCKETS:
-                key = {"api": api, "le": str(bound)} | ({"part": label} if label else {})
+                key = {"api": api, "le": str(bound), "broker": broker} | ({"part": label} if label else {})
                 value = found[f"kdbg_{name}_bucket"][tuple(sorted(key.items()))]
                 assert value == sum(time <= bound for time in times)
-            key = {"api": api} | ({"part": label} if label else {})
+            key = {"api": api, "broker": broker} | ({"part": label} if label else {})
             total = found[f"kdbg_{name}_sum"][tuple(sorted(key.items()))]
             assert total == pytest.approx(sum(times))
+
+
+def test_lag_is_that_of_the_built_in_query(cli: Cli) -> None:
+    seen = 0
+    for path in (CAPTURES / f"{name}.pcap" for name in ("real-3.9.2-rebalance", "real-4.4.0-new-group", "real-go")):
+        found = counted(cli, path).get("kdbg_consumer_lag", {})
+        lags = {tuple(sorted(labels)): int(lag) for labels, lag in found.items()}
+        rows = cli("query", path, "--ask", "lag", "-f", "json").lines
+        wanted = {
+            (("group", row["group_id"]), ("partition", str(row["partition"])), ("topic", row["topic"])): row["lag"]
+            for row in rows if row["lag"] is not None
+        }  # fmt: skip
+        assert lags.items() <= wanted.items(), path
+        seen += len(lags)
+    assert seen > 3
 
 
 @pytest.mark.parametrize("path", SHIPPED[::3], ids=lambda path: path.name)

@@ -298,12 +298,15 @@ def test_a_span_has_times_that_otlp_can_say() -> None:
 
 # Numbers
 
+BROKER = "127.0.0.1:9092"
+LATENCY = f'api="Heartbeat",broker="{BROKER}"'
+
 
 def test_numbers_of_nothing_and_of_captures_one_after_the_other() -> None:
     counts = Metrics()
     nothing = {
         "connections": {(): 0}, "other_connections": {(): 0}, "open_connections": {(): 0}, "packets": {(): 0},
-        "packets_lost": {("dropped",): 0, ("unread",): 0}, "causes": {}, "folded": {},
+        "packets_lost": {("dropped",): 0, ("unread",): 0}, "causes": {}, "consumer_lag": {}, "folded": {},
         "last_exchange_timestamp_seconds": {}, "build_info": {(__version__,): 1},
     }  # fmt: skip
     assert counts.numbers() == nothing
@@ -331,11 +334,11 @@ def test_an_exchange_is_counted_once_for_each_of_its_labels() -> None:
     assert good.request is not None
     assert good.response is not None
     assert alone.request is not None
-    assert numbers["exchanges"] == {("Heartbeat", "0", "me"): 2, ("(unknown)", "(none)", "(none)"): 1}
-    assert numbers["request_bytes"] == {("Heartbeat", "me"): 2 * good.request.size,
-                                        ("(unknown)", "(none)"): alone.request.size}  # fmt: skip
-    assert numbers["response_bytes"] == {("Heartbeat", "me"): 2 * good.response.size}
-    assert numbers["exchange_errors"] == {("Heartbeat", "me", "UNKNOWN_MEMBER_ID"): 1}
+    assert numbers["exchanges"] == {(BROKER, "Heartbeat", "0", "me"): 2, (BROKER, "(unknown)", "(none)", "(none)"): 1}
+    assert numbers["request_bytes"] == {(BROKER, "Heartbeat", "me"): 2 * good.request.size,
+                                        (BROKER, "(unknown)", "(none)"): alone.request.size}  # fmt: skip
+    assert numbers["response_bytes"] == {(BROKER, "Heartbeat", "me"): 2 * good.response.size}
+    assert numbers["exchange_errors"] == {(BROKER, "Heartbeat", "me", "UNKNOWN_MEMBER_ID"): 1}
     assert numbers["last_exchange_timestamp_seconds"] == {(): 5.0}
     (spread,) = counts.spreads["latency_seconds"].values()
     assert (sum(spread.counts), spread.counts[1], spread.counts[2]) == (2, 1, 1)
@@ -355,7 +358,7 @@ def test_a_value_is_in_the_bucket_whose_bound_it_does_not_exceed() -> None:
 
 
 def test_labels_have_as_many_values_as_they_may() -> None:
-    most = {"client_id": 100, "topic": 200, "api": 128, "version": 64, "error": 256}
+    most = {"broker": 100, "client_id": 100, "topic": 200, "api": 128, "version": 64, "error": 256}
     assert (dict(module.MOST), module.SETS) == (most, 10_000)
     counts = Metrics()
     asked = {"group_id": "g", "generation_id": 1, "member_id": "m"}
@@ -364,7 +367,7 @@ def test_labels_have_as_many_values_as_they_may() -> None:
         one.client_id = f"c{number}"
         counts.take([one])
     found = counts.numbers()
-    assert found["exchanges"][("Heartbeat", "0", "(others)")] == 2
+    assert found["exchanges"][(BROKER, "Heartbeat", "0", "(others)")] == 2
     assert (len(found["exchanges"]), found["folded"]) == (101, {("client_id",): 2})
 
 
@@ -392,19 +395,53 @@ def test_open_connections_records_steps_parts_and_findings_are_counted(monkeypat
     counts.odd([Finding(Kinds.TCP_GAP)])
     numbers = counts.numbers()
     assert (numbers["open_connections"], numbers["last_exchange_timestamp_seconds"]) == ({(): 2}, {(): 5e-9})
-    assert numbers["records"] == {("Fetch", str(OLD)): 2, ("Fetch", "orders"): 2}
-    assert numbers["exchange_steps"] == {("ApiVersions", "me", "UNSUPPORTED_VERSION"): 1}
+    assert numbers["records"] == {(BROKER, "Fetch", str(OLD)): 2, (BROKER, "Fetch", "orders"): 2}
+    assert numbers["exchange_steps"] == {(BROKER, "ApiVersions", "me", "UNSUPPORTED_VERSION"): 1}
     assert "exchange_errors" not in numbers
-    assert numbers["exchanges"][("SaslToken", "(none)", "me")] == 1
+    assert numbers["exchanges"][(BROKER, "SaslToken", "(none)", "me")] == 1
     assert numbers["findings"] == {("no-response", "warning"): 2, ("known-quirk", "note"): 1, ("tcp-gap", "error"): 1}
     spreads = counts.spreads
-    assert {labels: spread.counts.index(1) for labels, spread in spreads["latency_part_seconds"].items()} \
+    assert {labels[1:]: spread.counts.index(1) for labels, spread in spreads["latency_part_seconds"].items()} \
         == {("ApiVersions", "waiting"): 2, ("ApiVersions", "broker"): 1, ("ApiVersions", "beyond"): 0}  # fmt: skip
-    assert spreads["latency_seconds"].keys() == {("Fetch",)}
+    assert spreads["latency_seconds"].keys() == {(BROKER, "Fetch")}
     open_.discard(1)
     assert counts.numbers()["open_connections"] == {(): 1}
     counts.begin(NamesThen({}), lambda first: True)
     assert counts.numbers()["open_connections"] == {(): 0}
+
+
+def test_lag_is_that_of_the_latest_offsets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SETS", 2)
+    counts = Metrics()
+    counts.begin(NamesThen({OLD: "orders"}), lambda first: True)
+
+    def commit(offset: int, partition: int = 0) -> Exchange:
+        part = {"partition_index": partition, "committed_offset": offset}
+        return exchange("OffsetCommit", 2, {"group_id": "g", "generation_id_or_member_epoch": 1, "member_id": "m",
+                        "retention_time_ms": -1, "topics": [{"name": "orders", "partitions": [part]}]})  # fmt: skip
+
+    def fetch(end: int, partition: int = 0, code: int = 0) -> Exchange:
+        part = {"partition_index": partition, "error_code": code, "high_watermark": end, "records": None}
+        body = {"responses": [{"topic_id": OLD, "partitions": [part]}]}
+        return exchange("Fetch", 13, {"max_wait_ms": 1, "min_bytes": 1, "topics": []}, body)
+
+    counts.take([commit(3)])
+    assert counts.numbers()["consumer_lag"] == {}, "the end is not known"
+    counts.take([fetch(9), fetch(99, code=6)])
+    assert counts.numbers()["consumer_lag"] == {("g", "orders", "0"): 6}
+    counts.take([commit(12), commit(1, 1), fetch(2, 1), commit(0, 2), fetch(5, 2)])
+    assert counts.numbers()["consumer_lag"] == {("g", "orders", "0"): 0, ("g", "orders", "1"): 1}, "no more than SETS"
+
+
+def test_operations_last_from_the_first_byte_to_the_last() -> None:
+    counts = Metrics()
+    body = {"transactional_id": None, "acks": 1, "timeout_ms": 1, "topic_data": []}
+    answer = {"responses": [{"name": "t", "partition_responses": [{"index": 0, "error_code": 6, "base_offset": -1}]}]}
+    counts.take([exchange("Produce", 7, body, answer, sent=SECOND, came=3 * SECOND), heartbeat(1, 2)])
+    counts.take([exchange("Produce", 7, body, sent=SECOND)])
+    [(labels, spread)] = counts.spreads["messaging_client_operation_duration_seconds"].items()
+    assert labels == ("send", "send", "kafka", "127.0.0.1", "9092", "NOT_LEADER_OR_FOLLOWER")
+    assert (spread.total, sum(spread.counts)) == ([2.0], 1)
 
 
 def test_sets_of_labels_that_are_too_many_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -412,8 +449,8 @@ def test_sets_of_labels_that_are_too_many_are_counted_together(monkeypatch: pyte
     counts = Metrics()
     first, second = heartbeat(1, 2), exchange("ListGroups", 0, {}, {"error_code": 0, "groups": []})
     counts.take([first, second, first])
-    others = ("(others)",) * 3
-    assert counts.numbers()["exchanges"] == {("Heartbeat", "0", "me"): 2, others: 1}
+    others = ("(others)",) * 4
+    assert counts.numbers()["exchanges"] == {(BROKER, "Heartbeat", "0", "me"): 2, others: 1}
     assert counts.numbers()["folded"] == {("(all)",): 4}
     assert [sum(spread.counts) for spread in counts.spreads["latency_seconds"].values()] == [2, 1]
 
@@ -426,12 +463,12 @@ def test_prometheus_text_has_each_family_that_has_a_sample() -> None:
     below = ["0.0005", "0.001", "0.0025", "0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "0.5", "1.0", "2.5", "5.0",
              "10.0", "30.0", "+Inf"]  # fmt: skip
     assert lines == [
-        'kdbg_exchanges_total{api="Heartbeat",client_id="me",version="0"} 1.0',
-        'kdbg_exchange_errors_total{api="Heartbeat",client_id="me",error="UNKNOWN_MEMBER_ID"} 1.0',
-        'kdbg_request_bytes_total{api="Heartbeat",client_id="me"} 24.0',
-        'kdbg_response_bytes_total{api="Heartbeat",client_id="me"} 10.0',
-        *(f'kdbg_latency_seconds_bucket{{api="Heartbeat",le="{bound}"}} {float(bound != "0.0005")}' for bound in below),
-        'kdbg_latency_seconds_count{api="Heartbeat"} 1.0', 'kdbg_latency_seconds_sum{api="Heartbeat"} 0.001',
+        'kdbg_exchanges_total{api="Heartbeat",broker="127.0.0.1:9092",client_id="me",version="0"} 1.0',
+        f'kdbg_exchange_errors_total{{{LATENCY},client_id="me",error="UNKNOWN_MEMBER_ID"}} 1.0',
+        'kdbg_request_bytes_total{api="Heartbeat",broker="127.0.0.1:9092",client_id="me"} 24.0',
+        'kdbg_response_bytes_total{api="Heartbeat",broker="127.0.0.1:9092",client_id="me"} 10.0',
+        *(f'kdbg_latency_seconds_bucket{{{LATENCY},le="{bound}"}} {float(bound != "0.0005")}' for bound in below),
+        f"kdbg_latency_seconds_count{{{LATENCY}}} 1.0", f"kdbg_latency_seconds_sum{{{LATENCY}}} 0.001",
         "kdbg_connections_total 0.0", "kdbg_other_connections_total 0.0", "kdbg_open_connections 0.0",
         "kdbg_packets_total 0.0", 'kdbg_packets_lost_total{why="dropped"} 0.0',
         'kdbg_packets_lost_total{why="unread"} 0.0', "kdbg_last_exchange_timestamp_seconds 5.0",

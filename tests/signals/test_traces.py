@@ -89,7 +89,7 @@ def test_a_name_is_that_of_the_api_and_a_version_where_it_has_one() -> None:
     named[3].api = sasl.api
     assert [span.name for span in spans(made(), *named)] == [
         "Heartbeat v0",
-        "Produce v7",
+        "send",
         "response of unknown API",
         "SaslToken",
     ]
@@ -256,7 +256,7 @@ def test_a_connection_is_told_with_its_tls_its_proxy_its_processes_and_tcp() -> 
     one.peers = one.peers._replace(tls=tls, via=via, processes=(Process(7, "a\tb"), None))
     one.timing = Timing(Split(broker=2_000_000, behind=3), Tcp(1_500_000, 2, (3, 4), (5, 6), "broker", True))
     assert of_connection(one) == PEERS | {
-        "tls.protocol.version": "TLSv1.3", "tls.cipher": "AES", "tls.client.server_name": "b\\tc",
+        "tls.protocol.name": "tls", "tls.protocol.version": "1.3", "tls.cipher": "AES", "server.address": "b\\tc",
         "kafka.proxy": "SOCKS5", "kafka.client.pid": 7, "kafka.client.process": "a\\tb",
         "kafka.tcp.round_trip_ms": 1.5, "kafka.tcp.syns": 2, "kafka.tcp.closed": "broker", "kafka.tcp.reset": True,
         "kafka.tcp.resent.client": 3, "kafka.tcp.resent.broker": 4, "kafka.tcp.zero_windows.client": 5,

@@ -12,6 +12,7 @@ import duckdb
 from deltalake import DeltaTable
 
 import kdbg
+from kdbg.capture.names import capture_name, named_files
 from kdbg.exchanges.messages.exchange import CapturedMessage
 from tests.cli.calls import call, spawn
 
@@ -20,8 +21,14 @@ HALF = "CASE WHEN {0}_bytes IS NULL THEN NULL ELSE (epoch_us({0}_time), {0}_byte
 
 
 def decoded(paths: Iterable[Path], capture: str = "", *options: object) -> list[Row]:
-    """Every exchange that `kdbg decode --format json` finds in these captures."""
-    rows = [(capture or str(path), *row) for path in paths for row in _rows(path, path.stat().st_mtime_ns, options)]
+    """Every exchange that `kdbg decode --format json` finds in these captures, by the names that tables have."""
+    paths = [*paths]
+    names = [capture_name(file.name) for file in named_files((str(path), str(path)) for path in paths)]
+    rows = [
+        (capture or name, *row)
+        for path, name in zip(paths, names, strict=True)
+        for row in _rows(path, path.stat().st_mtime_ns, options)
+    ]
     return sorted(rows, key=repr)
 
 

@@ -19,7 +19,7 @@ from kdbg.capture import open_capture
 from kdbg.capture.frames import Frames
 from kdbg.errors import SparkError
 from kdbg.scale.spark.archive.files import counted, numbered
-from kdbg.scale.spark.archive.plan import plan
+from kdbg.scale.spark.archive.plan import SPLIT, plan
 from kdbg.scale.spark.commit import Output
 from kdbg.scale.spark.follow.progress import Batch, Progress, resume
 from kdbg.scale.spark.pipeline import Pipeline, PipelineOptions, PipelineOutcome
@@ -30,6 +30,8 @@ from .archives import HEAD, concatenated, records, rolled, write
 from .conftest import Run
 from .decoded import ask, decoded, tabled
 
+NUMBERED = "number connection waiting_us throttle_us network_us held_us broker_us reading_us"
+"""Columns that rows of whole captures have alone."""
 LONG = 7 * 86_400
 """Seconds in which no connection is over."""
 Append = Callable[..., PipelineOutcome]
@@ -39,7 +41,8 @@ def batch(out: Path, captures: Sequence[Path], forget: int = LONG, **how: Any) -
     """What a run would add."""
     output, names = Output(str(out)), [*map(str, captures)]
     before = output.progress()
-    found = plan(names, known=before.holds, rolled=how.get("rolled", False))
+    known: dict[str, Any] = {"known": before.holds, "continues": before.earlier, "contents": output.contents()}
+    found = plan(names, rolled=how.get("rolled", False), **known)
     return output, resume(found, before, names, patience=forget * 10**9, **how)
 
 
@@ -54,10 +57,16 @@ def append(spark: Any, tmp_path: Path) -> Append:
     return append
 
 
+def unnumbered(table: str, *without: str) -> str:
+    """The question for a table without its columns for whole captures alone, and these."""
+    columns = ("run", *NUMBERED.split(), *without)
+    return f"SELECT COLUMNS(lambda name: name NOT IN {columns}) FROM {{{table}}}"
+
+
 def rows(out: Path) -> dict[str, list[str]]:
     """The rows of tables; those of `files` are added up over the parts in which a file was read."""
     found = {
-        table: sorted(map(repr, ask(out, f"SELECT * FROM {{{table}}}")))
+        table: sorted(map(repr, ask(out, unnumbered(table))))
         for table in ("exchanges", "partitions", "connections", "groups", "problems")
     }
     counts = "sum(packets), sum(tcp_packets), sum(packet_bytes), min(first_packet), min(first_time), max(last_time)"
@@ -86,12 +95,8 @@ def test_a_ring_cut_at_many_places_gives_the_rows_of_one_run(
     once, _ = run([folder])
     whole = write(tmp_path / "whole.pcap", [packet for file in files for packet in records(file)])
     tables = tmp_path / "tables"
-    [(capture,)], [(named,)] = (ask(out, "SELECT DISTINCT capture FROM {exchanges}") for out in (tables, once))
-    assert tabled(tables) == decoded([whole], capture)
-    found = {
-        table: [row.replace(f"'{capture}'", f"'{named}'", 1).replace(str(hours), str(folder)) for row in said]
-        for table, said in rows(tables).items()
-    }
+    assert tabled(tables) == decoded([whole], "roll.pcap")
+    found = rows(tables)
     assert found == rows(once)
     assert any("the file ends inside packet" in row for row in found["problems"])
     assert len(found["connections"]) > 10
@@ -105,6 +110,25 @@ def test_one_file_is_in_the_tables_at_once(run: Run, append: Append, tmp_path: P
     assert rows(tmp_path / "tables") == rows(once)
 
 
+def test_rows_have_numbers_where_a_capture_begins_and_ends_in_a_run(append: Append, tmp_path: Path) -> None:
+    folder, tables = rolled(tmp_path / "in", concatenated(4), 4, Random(1)), tmp_path / "tables"
+    numbers = "SELECT count(*) > 50, count(number), count(connection), count(DISTINCT exchange_uid) FROM {exchanges}"
+    append(folder, forget=0)
+    [(is_long, number, connection, uids)] = ask(tables, numbers)
+    assert is_long
+    assert number == connection == uids
+    (folder / "roll.pcap").rename(tmp_path / "first.pcap")
+    more = rolled(tmp_path / "more", [later(packet, 86_400) for packet in concatenated(4)], 4, Random(1))
+    late = (more / "roll.pcap3").rename(tmp_path / "late")
+    append(more)
+    late.rename(more / "roll.pcap3")
+    append(more, forget=0)
+    assert ask(tables, numbers) == [(True, number, number, 2 * uids)], "none where it continues in the next run"
+    copy = tmp_path / "copy.pcap"
+    copy.write_bytes((tmp_path / "first.pcap").read_bytes())
+    assert not append(copy).counts, "the tables contain its packets"
+
+
 def test_a_file_that_is_being_written_is_continued(run: Run, append: Append, tmp_path: Path) -> None:
     """It was changed just now, and its connections were busy just now; another file is not kept waiting."""
     capture, other = tmp_path / "kafka.pcap", write(tmp_path / "other.pcap", concatenated(1))
@@ -114,6 +138,8 @@ def test_a_file_that_is_being_written_is_continued(run: Run, append: Append, tmp
     first = append(capture, other, forget=600)
     assert first.waiting > 0
     assert not first.problems, "its last packet is not complete yet"
+    _, waits = batch(tmp_path / "tables", [capture, other])
+    assert not waits.plan.refused, "it is no duplicate of what was read of it"
     capture.write_bytes(whole)
     append(capture, other, forget=600)
     assert append(capture, other, forget=0).waiting == 0
@@ -149,7 +175,7 @@ def test_hours_in_dated_folders_and_compressed_files_go_on(run: Run, append: App
     assert ask(tables, "SELECT count(DISTINCT capture) FROM {files}") == [(1,)]
     once, _ = run([whole])
     for table in ("connections", "partitions", "problems"):
-        question = f"SELECT * EXCLUDE (capture) FROM {{{table}}}"
+        question = unnumbered(table, "capture", "connection_uid", "exchange_uid")
         assert sorted(map(repr, ask(tables, question))) == sorted(map(repr, ask(once, question)))
 
 
@@ -160,8 +186,9 @@ def later(packet: bytes, seconds: int) -> bytes:
 def test_of_two_that_add_to_one_capture_point_one_is_refused(append: Append, spark: Any, tmp_path: Path) -> None:
     tables, packets = tmp_path / "tables", concatenated(3)
     one, other = tmp_path / "one", tmp_path / "other"
-    for folder in (one, other):
-        rolled(folder, packets, 3, Random(1))
+    next_day = [later(packet, 86_400) for packet in packets]
+    for folder, recorded in ((one, packets), (other, next_day)):
+        rolled(folder, recorded, 3, Random(1))
     late = one / "roll.pcap2"
     data = late.read_bytes()
     late.unlink()
@@ -170,16 +197,18 @@ def test_of_two_that_add_to_one_capture_point_one_is_refused(append: Append, spa
     begun = [batch(tables, [folder]) for folder in (one, one, other)]
     for output, new in (begun[0], begun[2]):
         Pipeline(spark, output, PipelineOptions(append=True)).grow(new)
-    with pytest.raises(SparkError, match=f"another run added packets of {one}/roll.pcap"):
+    with pytest.raises(SparkError, match=r"another run added packets of roll\.pcap"):
         Pipeline(spark, begun[1][0], PipelineOptions(append=True)).grow(begun[1][1])
     append(one, other, forget=0)
-    whole = write(tmp_path / "whole.pcap", packets)
-    wanted = [*decoded([whole], f"{one}/roll.pcap*"), *decoded([whole], f"{other}/roll.pcap*")]
+    wholes = [write(tmp_path / "one.pcap", packets), write(tmp_path / "other.pcap", next_day)]
+    wanted = [row for whole in wholes for row in decoded([whole], "roll.pcap")]
     assert tabled(tables) == sorted(wanted, key=repr)
 
 
+@pytest.mark.parametrize("room", [SPLIT, 1 << 13])
 @pytest.mark.parametrize("form", ["pcap", "pcapng", "pcap.gz", "pcap.zst", "pcapng.gz"])
-def test_a_growing_file_is_read_up_to_its_last_complete_packet(tmp_path: Path, form: str) -> None:
+def test_a_growing_file_is_read_up_to_its_last_complete_packet(tmp_path: Path, form: str, room: int) -> None:
+    """Also where it is cut into splits of `room` bytes."""
     import zstandard
 
     whole, folder, dice = tmp_path / "whole", tmp_path / "in", Random(form)
@@ -197,31 +226,33 @@ def test_a_growing_file_is_read_up_to_its_last_complete_packet(tmp_path: Path, f
     for size, then in pairwise([*sizes, len(data), len(data), len(data)]):
         file.write_bytes(data[:size])
         more = partial(file.write_bytes, data[: (size + then) // 2])
-        entry, found, problems = read_on(folder, progress, 0 if size == len(data) else LONG, more)
+        entry, found, problems = read_on(folder, progress, 0 if size == len(data) else LONG, more, room)
         entries.append(entry)
         progress = Progress.of(json.loads(json.dumps(entries)))
         numbers += found
         assert not problems, size
     with open_capture(whole) as capture:
         assert numbers == [packet[0] for packet in capture]
-    entry, found, problems = read_on(folder, progress, 0, lambda: None)
+    cuts = len(plan([str(folder)], room).splits)
+    assert (cuts > 1) == (room < SPLIT and form in ("pcap", "pcapng"))
+    entry, found, problems = read_on(folder, progress, 0, lambda: None, room)
     assert (found, problems) == ([], []), "nothing is left"
     progress = Progress.of(json.loads(json.dumps([*entries, entry])))
     assert not plan([str(folder)], known=progress.holds).files, "and the file is not opened again"
 
 
 def read_on(
-    folder: Path, progress: Progress, patience: int, meanwhile: Callable[[], object]
+    folder: Path, progress: Progress, patience: int, meanwhile: Callable[[], object], size: int
 ) -> tuple[dict[str, Any], list[int], list[Any]]:
     """Read what is new in a folder: what the run notes, the numbers of packets, and problems."""
-    found = plan([str(folder)], known=progress.holds)
+    found = plan([str(folder)], size, known=progress.holds, continues=progress.earlier)
     meanwhile()
     new = resume(found, progress, [str(folder)], patience=patience * 10**9)
     walks = {i: counted(new.plan.files[split.file], split) for i, split in enumerate(new.plan.splits)}
     new.counted(numbered(new.plan, walks), walks)
     numbers, reports = list[int](), list[dict[str, Any]]()
     for number, split in enumerate(new.plan.splits):
-        reading = SplitReading(new.plan, split)
+        reading = SplitReading(new.plan.files[split.file], split)
         numbers += [packet[0] for block in reading.blocks() for packet in block]
         reports.append(reading.report | {"split": number})
     new.after(new.plan, reports, {}, 0)

@@ -16,6 +16,7 @@ import polars
 import pytest
 
 from kdbg.scale.spark.commit import Output
+from kdbg.ui.cli.failing import LEVELS
 from tests.cli.calls import CAPTURES, COMMAND, ENVIRONMENT, Outcome, call, spawn
 from tests.traffic import Talk, pcap
 
@@ -69,19 +70,31 @@ def test_append_continues_files_that_grow_and_closes_connections_on_request(tmp_
         "the tables already contain these files\n".strip()
     )
     whole = write(tmp_path / "whole.pcap", packets)
-    assert tabled(out) == decoded([whole], f"{folder}/kafka-*.pcap*")
+    assert tabled(out) == decoded([whole], "kafka-*.pcap")
 
 
 def test_filters_are_those_of_decode(tmp_path: Path) -> None:
     chosen = ("--api", "produce", "--errors", "--since", "1970-01-02", "--port", 9092)
     wanted = {line["correlation_id"] for line in call("decode", ERRORS, "--format", "json", *chosen).lines}
-    key = "spark.hadoop.fs.s3a.secret.key=hunter2"
-    done = pipeline(ERRORS, "--out", tmp_path / "tables", *chosen, "--conf", key)
+    keys = [word for name in ("secret", "access") for word in ("--conf", f"spark.hadoop.fs.s3a.{name}.key=hunter2")]
+    done = pipeline(ERRORS, "--out", tmp_path / "tables", *chosen, *keys)
     assert wanted == {row[6] for row in tabled(tmp_path / "tables")} != set()
     assert f" {len(wanted)} kept · " in done.closing
     [(_, entry)] = Output(str(tmp_path / "tables")).entries()
     assert "hunter2" not in json.dumps(entry)
     assert entry["options"]["since"] == 86_400
+
+
+def test_the_exit_status_is_that_of_fail_on(tmp_path: Path) -> None:
+    first = CAPTURES / "first-contact.pcap"
+    pipeline(ERRORS, "--out", tmp_path / "tables", "--fail-on", "never", "--diagnose")
+    pipeline(first, "--out", tmp_path / "others", "--fail-on", "finding", status=1)
+    for folder, statuses in (("tables", (1, 1, 0)), ("others", (0, 1, 0))):
+        for level, status in zip(LEVELS, statuses, strict=True):
+            count = "SELECT COUNT(*) FROM exchanges"
+            assert call("query", tmp_path / folder, count, "--fail-on", level).status == status
+            assert call("report", tmp_path / folder, "-o", "-", "--fail-on", level).status == status
+    assert [call("diagnose", tmp_path / "tables", "--fail-on", level).status for level in LEVELS] == [1, 1, 0]
 
 
 def test_hostile_names_stay_data(tmp_path: Path) -> None:

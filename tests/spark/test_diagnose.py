@@ -111,4 +111,4 @@ def test_what_cannot_be_told_is_said_in_a_line(tmp_path: Path) -> None:
     assert followed.status == 2
     assert "--diagnose cannot be combined with --follow" in followed.err
     [(_, entry)] = Output(str(out)).entries()
-    assert entry["causes"] == {str(INCIDENTS[4]): False}
+    assert entry["causes"] == {INCIDENTS[4].name: str(INCIDENTS[4])}

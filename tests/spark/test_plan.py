@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from kdbg.capture.names import capture_name
 from kdbg.errors import CaptureError
-from kdbg.scale.spark.archive.plan import File, Plan, capture_name, in_order, plan
+from kdbg.scale.spark.archive.plan import File, Plan, in_order, plan
 from tests.capture.files import pcap, pcapng
 from tests.traffic import START
 
@@ -32,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
     ):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
-        path.write_bytes(pcap([bytes(40)] * 3))
+        path.write_bytes(pcap([name.encode().ljust(40)] * 3))
     (tmp_path / "notes.txt").write_text("no capture")
     return tmp_path
 
@@ -91,7 +92,7 @@ def test_the_hour_in_a_name_is_what_rotation_added(monkeypatch: pytest.MonkeyPat
 def test_a_folder_stands_for_its_captures(folder: Path) -> None:
     found = plan([str(folder)])
     assert names(found) == ["a9.pcap", "a10.pcap", "b.pcap", "b.pcap2", "b.pcap10", "c.pcap"]
-    assert [Path(capture).name for capture in found.captures] == ["a9.pcap", "a10.pcap", "b.pcap*", "c.pcap"]
+    assert [Path(capture).name for capture in found.captures] == ["a9.pcap", "a10.pcap", "b.pcap", "c.pcap"]
     assert [Path(name).name for name, _ in found.refused] == ["notes.txt"]
 
 
@@ -107,7 +108,7 @@ def test_a_file_that_is_named_twice_is_read_once(folder: Path) -> None:
 
 def test_all_files_of_a_folder_may_be_pieces_of_one_capture(folder: Path) -> None:
     found = plan([f"{folder}/*"], rolled=True)
-    assert found.captures == [f"{folder}/*"]
+    assert found.captures == [folder.name]
     assert {split.capture for split in found.splits} == {0}
 
 
@@ -122,13 +123,22 @@ def test_what_is_named_and_cannot_be_read_is_refused(folder: Path, name: str, pr
 
 def test_files_of_all_kinds_know_when_they_begin(tmp_path: Path) -> None:
     packets = [bytes(40)] * 3
-    (tmp_path / "a.pcap").write_bytes(pcap(packets))
+    (tmp_path / "a.pcap").write_bytes(pcap(packets[:2]))
     (tmp_path / "b.pcap.gz").write_bytes(gzip.compress(pcap(packets)))
-    (tmp_path / "c.pcapng").write_bytes(pcapng(packets))
+    (tmp_path / "c.pcapng").write_bytes(pcapng(packets))  # which begins at another time
     (tmp_path / "d.pcap").write_bytes(pcap([]))
     found = plan([str(tmp_path)], 1 << 16)
     assert [file.time is None for file in found.files] == [False, False, False, True]
     assert len({file.time for file in found.files}) == 2
+
+
+def test_a_capture_is_one_however_its_files_are_named(folder: Path) -> None:
+    more = folder / "deep" / "c.pcap1"
+    more.write_bytes(pcap([bytes(40)]))
+    found = plan([str(more), str(folder)])
+    pieces = [file.named for file in found.files if "c.pcap" in file.name]
+    assert pieces == ["deep/c.pcap", "c.pcap1"]
+    assert len({split.capture for split in found.splits if "c.pcap" in found.files[split.file].name}) == 1
 
 
 def test_a_ring_begins_where_tcpdump_came_round() -> None:
@@ -155,7 +165,7 @@ def test_a_file_without_a_complete_header_may_be_being_written(folder: Path) -> 
 
 def test_splits_well_outside_of_the_time_asked_for_are_not_read(tmp_path: Path) -> None:
     for n in range(5):
-        (tmp_path / f"x.pcap{n or ''}").write_bytes(pcap([bytes(40)] * 3))
+        (tmp_path / f"x.pcap{n or ''}").write_bytes(pcap([bytes([n]) * 40] * 3))
     found = plan([str(tmp_path)])
     hour = 3600 * 10**9
     spread = Plan(found.captures, found.files, [s._replace(time=n * hour) for n, s in enumerate(found.splits)], [])

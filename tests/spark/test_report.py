@@ -90,6 +90,11 @@ def test_a_page_of_tables_has_the_causes_of_its_captures(run: Run, tmp_path: Pat
     assert "without --diagnose" in pages[plain].err
     assert "created without kdbg pipeline --diagnose" in pages[plain].out
     assert f"kdbg decode {path}#" in pages[judged].out
+    rows = {folder: set(re.findall(r"kdbg decode \S+errors\.pcap#\d+", page.out)) for folder, page in pages.items()}
+    names = {folder: {name.rpartition("/")[2] for name in found} for folder, found in rows.items()}
+    assert names[plain], "of exchanges, without causes"
+    assert names[plain] <= names[path]
+    assert names[judged] == names[path]
 
 
 def test_a_folder_without_tables_is_refused(tmp_path: Path) -> None:

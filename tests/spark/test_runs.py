@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import pickle
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from kdbg.scale.spark.archive.plan import plan
 from kdbg.scale.spark.stages import reading as runs
 from kdbg.scale.spark.stages import tasks
 from kdbg.scale.spark.stages.pairing import Pieces, exchanges
+from kdbg.scale.spark.stages.reading import Part
 from tests.cli.calls import SHARED, SHIPPED
 
 from ..cases import by_day
@@ -83,8 +85,9 @@ def test_exchanges_come_out_as_they_went_in(path: Path, tmp_path: Path) -> None:
     for exchange in wanted:
         pieces.add(7, exchange, exchange.size)
     names = pieces.close()
-    found = [each for name, _ in names for each in exchanges(str(tmp_path), name, session.topic_names)]
+    found = [each for name, _, _ in names for each in exchanges(str(tmp_path), name, session.topic_names)]
     assert {capture for capture, _ in found} <= {7}
+    assert [captures for *_, captures in names] == [[7]] * len(names)
     assert list(map(said, (exchange for _, exchange in found))) == list(map(said, wanted))
 
 
@@ -93,8 +96,9 @@ def test_what_a_task_finds_is_not_searched_for_garbage_behind_each_task() -> Non
     gc.unfreeze()
     whole = plan([str(SHIPPED[0])])
     try:
-        count = partial(tasks.each, partial(tasks.count, whole, [0]))
-        list(tasks.task(count)(iter([pa.record_batch({"id": [0]})])))
+        part = Part(0, whole.captures[0], whole.files[0], whole.splits[0])
+        count = partial(tasks.each, tasks.count)
+        list(tasks.task(count)(iter([pa.record_batch({"part": [pickle.dumps([part])]})])))
         assert gc.get_freeze_count() > 10_000
     finally:
         gc.unfreeze()

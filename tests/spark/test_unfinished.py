@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import pickle
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -23,7 +23,7 @@ from kdbg.scale.spark.follow import unfinished
 from kdbg.scale.spark.follow.unfinished import ConnectionState, Follower, ResumePoint, waited
 from kdbg.scale.spark.stages.pairing import Making, exchanges
 from kdbg.scale.spark.stages.reading import runs
-from kdbg.scale.spark.stages.tasks import IN_ROW, RUNS, pair, run_batch
+from kdbg.scale.spark.stages.tasks import RUNS, pair, run_batch
 from kdbg.views.tables.message_columns import WantedRows
 from tests.cli.calls import SHARED, SHIPPED
 from tests.traffic import Talk, pcap
@@ -37,8 +37,8 @@ NOTHING = 0
 Found = tuple[list[str], dict[str, list[str]], int]
 
 
-def numbered(count: int) -> Iterator[pa.RecordBatch]:
-    yield pa.RecordBatch.from_pydict({"id": list(range(count))})
+def given(names: list[str]) -> Iterator[pa.RecordBatch]:
+    yield pa.RecordBatch.from_pydict({"part": [pickle.dumps(name) for name in names]})
 
 
 def batches(folder: Path, parts: list[list[Packet]]) -> Found:
@@ -50,23 +50,23 @@ def batches(folder: Path, parts: list[list[Packet]]) -> Found:
     for number, packets in enumerate(parts):
         here = folder / f".kdbg-{number}"
         here.mkdir(parents=True)
-        rows = [("c", run.key, number, run.order, run.packets, run.payload) for run in runs(packets)]
-        found = run_batch([(0, *row[1:], *IN_ROW) for row in rows]) if rows else None
-        old = list(waited(waiting, ["c"], numbered(len(waiting)))) if waiting else []
+        rows = [(0, 0, "c", run.key, number, run.order, run.packets, run.payload) for run in runs(packets)]
+        found = run_batch(rows) if rows else None
+        old = list(waited(["c"], ["c"], 1, given(waiting))) if waiting else []
         table = pa.Table.from_batches([*old, *([found] if found else [])], RUNS)
         ordered = table.sort_by([("key", "ascending"), ("split", "ascending"), ("order", "ascending")])
         horizon = OVER if number == len(parts) - 1 else 0
-        making = Making(["c"], str(here), Filters(), WantedRows(), NOTHING)
+        making = Making(str(here), Filters(), WantedRows(), NOTHING)
         follower = partial(Follower, making, str(here / "waiting"), ["c"], [horizon])
-        [batch] = pair(str(here), follower, iter(ordered.to_batches()))
+        [batch] = pair(follower, iter(ordered.to_batches()))
         report = pa.Table.from_batches([batch]).to_pylist()[0]["report"]
-        result: dict[str, Any] = json.loads(report)
+        result: dict[str, Any] = pickle.loads(report)
         waiting = [*result["waiting"]["files"]]
         most = max([most, *(size for _, size in result["waiting"]["held"])])
-        told += [repr(said(each)) for name, _ in result["pieces"] for _, each in exchanges(str(here), name, {})]
+        told += [repr(said(each)) for name, _, _ in result["pieces"] for _, each in exchanges(str(here), name, {})]
         for name in tables:
             files = list(folder.glob(f"{name}/*/{number}-*.parquet"))
-            tables[name] += [repr(row) for file in files for row in polars.read_parquet(file).rows()]
+            tables[name] += [repr(row) for file in files for row in polars.read_parquet(file).drop("run").rows()]
     assert not waiting
     return sorted(told), {name: sorted(rows) for name, rows in tables.items()}, most
 

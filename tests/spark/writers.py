@@ -19,7 +19,7 @@ from kdbg.scale.spark.delta import DeltaFolder, TableFile
 from kdbg.scale.spark.follow.followed import Followed
 from kdbg.scale.spark.maintenance import compact
 from kdbg.scale.spark.parquet import Tables
-from kdbg.views.tables.columns import TABLES
+from kdbg.views.tables.cells import LAYOUTS
 
 BOTH = {"groups": "group_id", "problems": "text"}
 EVERY = 4
@@ -27,8 +27,8 @@ EVERY = 4
 
 
 def row(table: str, name: str) -> tuple[object, ...]:
-    """A row of a table that holds a name."""
-    return tuple(name if column == BOTH[table] else None for column in TABLES[table])
+    """The cells of a row of a table that holds a name."""
+    return tuple(name if column == BOTH[table] else None for column in LAYOUTS[table])
 
 
 def write(output: Output, *names: str) -> list[TableFile]:

@@ -11,6 +11,7 @@ import kdbg
 from kdbg.views.tables import rows as module
 from kdbg.views.tables.arrow import TABLES, TYPES, batch
 from kdbg.views.tables.cells import LAYOUTS, SHARED, WIDTHS, plain
+from kdbg.views.tables.columns import RUN
 from kdbg.views.tables.columns import TABLES as COLUMNS
 from kdbg.views.tables.message_columns import WantedRows
 from kdbg.views.tables.rows import Rows
@@ -40,7 +41,7 @@ def test_every_table_has_its_columns_in_order(table: str) -> None:
 @for_each("table", COLUMNS)
 def test_every_column_has_one_cell(table: str) -> None:
     columns = [name for cell in LAYOUTS[table] for name in ((cell,) if isinstance(cell, str) else cell)]
-    assert sorted(columns) == sorted(COLUMNS[table])
+    assert sorted([*columns, RUN]) == sorted(COLUMNS[table]), "all but the run, which all rows have in common"
     assert WIDTHS[table] == len(columns) - sum(len(shared) - 1 for shared in SHARED.get(table, ()))
 
 

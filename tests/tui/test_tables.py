@@ -51,12 +51,13 @@ def written(folder: Path, *captures: Path, values: bool = False) -> Path:
     """Tables of captures, as the pipeline writes them."""
     output = Output(str(folder))
     output.begin()
-    tables = Tables(output.folder)
+    tables = Tables(output.folder, output.name)
     for path in captures:
         for _ in capture_rows(plan([str(path)]), tables.add, Filters(), WantedRows(records=True, values=values)):
             pass
     files = {str(path): path.stat().st_size for path in captures}
-    output.commit(tables.close()["files"], {"files": files}, append=False)
+    entry = {"files": files, "roots": sorted({str(path.parent) for path in captures})}
+    output.commit(tables.close()["files"], entry, append=False)
     return folder
 
 
@@ -72,8 +73,10 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 def fed(folder: Path, *, hide: bool) -> ExchangeFeed:
-    stored = DeltaFolder(str(folder)).files(TABLES)
-    return ExchangeFeed(partial(browse_tables.read_tables, stored), browse_tables.jobs(stored, hide=hide))
+    delta = DeltaFolder(str(folder))
+    stored = delta.files(TABLES)
+    jobs = browse_tables.jobs(stored, delta.roots(), hide=hide)
+    return ExchangeFeed(partial(browse_tables.read_tables, stored), jobs)
 
 
 @contextmanager
@@ -160,9 +163,13 @@ def test_a_row_leads_to_its_exchange_in_the_capture(archive: tuple[Path, Path]) 
             row = contents.row(at)
             beside = browse_tables.beside_of(database, DeltaFolder(str(folder)).files(TABLES), row) if not at else None
             assert beside is None or beside.rows
-            one = original(files_of(database, row), row)
+            one = original(files_of(database, DeltaFolder(str(folder)).roots(), row), row)
             exchange = one.exchange()
             assert exchange is not None, one.missing
+            assert one.command == "", "the tables of this test do not number exchanges"
+            numbered = original(files_of(database, DeltaFolder(str(folder)).roots(), row), {**row, "number": 3})
+            assert numbered.command == f"kdbg decode {captures / row['capture']}#3"
+            assert contents.fuller(contents.look_at(at), numbered).opened.parts[0].notes == [numbered.command]
             got.add(json.dumps(plain(exchange)))
         assert got <= wanted
         assert len(got) == len(range(0, len(found.index), 7))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from ...budget import Budget
 from ...protocol.findings import Finding, Kind
@@ -160,8 +161,17 @@ class HeldSide:
             self._search.dropped(idle)
 
 
+class HasHandshake(Protocol):
+    """What a classifier looks at: a connection, or what was decrypted of one."""
+
+    @property
+    def handshake(self) -> bool:
+        """Whether the capture saw it open, as later packets may tell."""
+
+
 class Classifier:
-    """Holds what both sides sent until it is known what it is; then calls one of its callbacks, once.
+    """Holds what both sides of a channel sent until it is known what it is; then calls one of its callbacks, once,
+    with the channel first.
 
     Without `tls`, TLS and a preamble are like any other protocol. `via` is what the preamble told, and
     `whole` that the capture holds all of it. After the callback
@@ -169,7 +179,7 @@ class Classifier:
     """
 
     __slots__ = (
-        "_begun", "_ends", "_kafka", "_other", "_preamble", "_seeks_preamble", "_tls", "budget", "open", "sides",
+        "_channel", "_ends", "_kafka", "_other", "_preamble", "_seeks_preamble", "_tls", "budget", "open", "sides",
         "via", "whole",
     )  # fmt: skip
     budget: Budget
@@ -178,13 +188,13 @@ class Classifier:
 
     def __init__(
         self,
-        begun: Callable[[], bool],
+        channel: HasHandshake,
         budget: Budget,
-        kafka: Callable[[Classifier, int], None],
-        other: Callable[[Finding | None], None],
-        tls: Callable[[Classifier], None] | None = None,
+        kafka: Callable[[Any, Classifier, int], None],
+        other: Callable[[Any, Finding | None], None],
+        tls: Callable[[Any, Classifier], None] | None = None,
     ) -> None:
-        self._begun, self.budget, self._kafka, self._other, self._tls = begun, budget, kafka, other, tls
+        self._channel, self.budget, self._kafka, self._other, self._tls = channel, budget, kafka, other, tls
         self.sides: tuple[HeldSide, HeldSide] = HeldSide(self), HeldSide(self)
         self.open, self._ends = True, 0
         self.via: Via | None = None
@@ -194,7 +204,7 @@ class Classifier:
     @property
     def certain(self) -> bool:
         """Whether the capture saw the connection open, as later packets may tell, and all of a preamble."""
-        return self._begun() and self.whole
+        return self._channel.handshake and self.whole
 
     def look(self, side: HeldSide, *, final: bool = False) -> None:
         """Decide what the connection speaks, if it can be decided now; `final`: the run of bytes has ended."""
@@ -237,7 +247,7 @@ class Classifier:
             self._decide(other)
         elif self._tls is not None and is_tls(side.first):
             self.open = False
-            self._tls(self)
+            self._tls(self._channel, self)
             del self.sides
         elif self.budget.left < 0 or self._seen > self._patience or self._is_other(side):
             self._settle()
@@ -296,14 +306,14 @@ class Classifier:
 
     def _decide(self, side: HeldSide) -> None:
         self.open = False
-        self._kafka(self, self.sides.index(side))
+        self._kafka(self._channel, self, self.sides.index(side))
         del self.sides
 
     def _let_go(self, finding: Finding | None) -> None:
         self.open = False
         for side in self.sides:
             side.release()
-        self._other(finding)
+        self._other(self._channel, finding)
         del self.sides
 
 

@@ -77,6 +77,9 @@ class FramedDirection(Seeker):
         last = self.last
         if last is self._odd:
             return last is NO_FRAME
+        if depth == "shallow" and last.facts() is not None and not last.noted:
+            self.last = NO_FRAME
+            return True
         message = last.message(shallow=depth == "shallow") if not last.missing else None
         if message is not None and message.findings and excess_of(message):
             last.forget()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, Protocol, TypeAlias
 from uuid import UUID
 
@@ -19,19 +17,6 @@ from .framing import Framer
 
 FEW = 16
 """With fewer exchanges than so many at a time, they are large."""
-SELDOM = 10_000, 20, 50
-"""Thresholds of the collector's generations."""
-
-
-@contextmanager
-def seldom_collected() -> Iterator[None]:
-    """Let the garbage collector run seldom: it would go over all connections each time, and find nothing."""
-    before = gc.get_threshold()
-    gc.set_threshold(*SELDOM)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 def quiescent_at(connection: Connection) -> tuple[int, int] | None:
@@ -56,12 +41,17 @@ Choose: TypeAlias = Callable[[], "Fits | None"]
 class Pairing(Protocol):
     """What makes exchanges of blocks of something: `Engine` of packets, `Conversations` of the lines of a log."""
 
-    connections: int
-    other_connections: int
-    count: int
+    @property
+    def connections(self) -> int: ...
+    @property
+    def other_connections(self) -> int: ...
+    @property
+    def count(self) -> int: ...
+    @property
+    def findings(self) -> list[tuple[Peers, Finding]]: ...
+
     topic_names: dict[UUID, str]
     names_then: NamesThen
-    findings: list[tuple[Peers, Finding]]
 
     def chunks(self, blocks: Iterable[Any], /) -> Iterator[list[Exchange]]:
         """Yield the exchanges that blocks complete, those of a block together."""
@@ -98,9 +88,23 @@ class Drive:
         last: int | None = None,
     ) -> None:
         self.engine, self.left, self.last = engine, left, last
-        self._over = False
+        self._over = self._is_split = False
         self.seen = self.wanted = 0
         self._blocks, self._choose, self._hear, self._done = blocks, choose, hear, done
+
+    def split(self, engine: Pairing) -> None:
+        """Let this take the place of the engine: it has other processes take most exchanges."""
+        self.engine, self._is_split = engine, True
+
+    @property
+    def elsewhere(self) -> int:
+        """Exchanges that other processes took, and that are in neither `seen` nor `wanted`."""
+        return self.engine.count - self.seen if self._is_split else 0
+
+    @property
+    def takes_all(self) -> bool:
+        """Whether nobody looks at exchanges one by one to see which are wanted."""
+        return self._hear is None and self.left is None and self.last is None
 
     def __iter__(self) -> Iterator[Exchange]:
         at = self.engine.names_then.at

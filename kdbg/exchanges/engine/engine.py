@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 from uuid import UUID
 
@@ -20,129 +18,13 @@ from ..messages.exchange import Exchange
 from ..messages.known import Known
 from ..messages.peers import Decrypted, Peers
 from .classifier import Classifier
-from .direction import HOLD, NO_FRAME, Depth
-from .directions import RequestSide, ResponseSide
-from .framing import Framer
+from .conversation import Conversation, Outbox
+from .direction import Depth
 from .names import Learner
-from .pairing import Pairing
 
 if TYPE_CHECKING:
     from ...streams.tls.session import Keys, TlsConnection, Why
     from ...streams.tls.side import TlsDirection
-
-
-class Conversation:
-    """The state of a connection that speaks Kafka.
-
-    `requests` and `responses` take what the client and the broker sent. `complete` is called with each exchange once
-    both its halves are there, and may still change until `is_final` says that it does not. `left_over` takes the
-    findings that no exchange has, at the end. `synced` says of either direction whether its next byte begins a frame;
-    `midstream` that the connection is older than the capture.
-    """
-
-    __slots__ = ("broker", "client", "pairing", "requests", "responses")
-
-    def __init__(
-        self,
-        peers: Peers,
-        complete: Callable[[Conversation, Exchange], None],
-        left_over: Callable[[Peers, Finding], None],
-        *,
-        whole: bool,
-        synced: tuple[bool, bool],
-        known: Known,
-        held: Held,
-        midstream: bool,
-    ) -> None:
-        self.pairing: Pairing = Pairing(
-            peers, partial(complete, self), left_over, whole=whole, known=known, holds=True, held=held
-        )
-        self.broker: ResponseSide = ResponseSide(self.pairing, midstream=midstream)
-        self.responses: Framer = Framer(self.broker, synced=synced[1], held=held)
-        self.client: RequestSide = RequestSide(self.pairing, self.responses.retry, midstream=midstream)
-        self.requests: Framer = Framer(self.client, synced=synced[0], held=held)
-
-    def is_final(self, exchange: Exchange, reads: Depth | None) -> bool:
-        """Return whether a complete exchange is final: no byte is taken from it any more, and nothing added.
-
-        Where `reads` says how far, its messages are read: those that have a use for all their bytes are final.
-        """
-        for side, half in ((self.broker, exchange.response), (self.client, exchange.request)):
-            if side.last is half and (reads is None or not side.prove_by_reading(reads)):
-                return False
-        return exchange.answered or not self.pairing.stragglers.may_be_answered(exchange)
-
-    def make_final(self, exchange: Exchange) -> None:
-        """Take a complete exchange as final, whatever comes after it, before it is handed out."""
-        for side, half in ((self.client, exchange.request), (self.broker, exchange.response)):
-            if side.last is half:
-                side.last = NO_FRAME
-        self.pairing.stragglers.tell(exchange)
-
-    def forget(self, exchange: Exchange) -> None:
-        """Do not hold on to an exchange that was settled: the connection may be silent for long."""
-        for side in (self.client, self.broker):
-            side.forget(exchange)
-
-
-MOST, MOST_BYTES = 256, 16 << 20
-"""Exchanges held at once, and bytes of them; beyond that the oldest is taken as final."""
-
-
-class Outbox:
-    """`add` exchanges as they are completed, and `take` those that are final.
-
-    An exchange is final once a frame follows the last one of its halves, or nothing can; and `HOLD` after it was
-    completed, by the time of the packets. So it is never held for longer than that, if packets come at all. `reads`:
-    the caller reads all messages so far; done here already, that shows which need no frame after them.
-    """
-
-    def __init__(self, reads: Depth | None = None) -> None:
-        self.reads = reads
-        self.held: deque[tuple[Exchange, Conversation, int, int]] = deque()
-        self._ready: list[Exchange] = []
-        self._size = 0
-
-    def add(self, conversation: Conversation, exchange: Exchange) -> None:
-        """Hold an exchange until it is final; take the oldest as final where too many are held."""
-        half = exchange.response or exchange.request
-        assert half is not None
-        size, held = len(half.data), self.held
-        self._size += size
-        held.append((exchange, conversation, half.last_time, size))
-        if self._size > MOST_BYTES or len(held) > MOST:
-            self._ready += self._final(half.last_time)
-        if self._size > MOST_BYTES or len(held) > MOST:
-            oldest, its, _, _ = held[0]
-            its.make_final(oldest)
-            if oldest is not exchange:  # of this one it may still be said that its length is wrong
-                its.forget(oldest)
-
-    def take(self, now: int) -> list[Exchange]:
-        """Return the exchanges that are final at this time, in nanoseconds."""
-        final = self._final(now)
-        if self._ready:
-            self._ready, final = [], [*self._ready, *final]
-        return final
-
-    def _final(self, now: int) -> list[Exchange]:
-        final: list[Exchange] = []
-        held, reads, limit = self.held, self.reads, now - HOLD
-        while held:
-            exchange, conversation, time, size = held[0]
-            if (
-                exchange.response is conversation.broker.last
-                or exchange.request is conversation.client.last
-                or not exchange.answered
-            ) and not conversation.is_final(exchange, reads):
-                if time >= limit:
-                    break
-                conversation.make_final(exchange)
-                conversation.forget(exchange)
-            held.popleft()
-            self._size -= size
-            final.append(exchange)
-        return final
 
 
 class Tls:
@@ -153,8 +35,8 @@ class Tls:
     """
 
     __slots__ = (
-        "_closes", "_session", "_whole", "acceptor", "answered", "first_packet", "initiator", "number", "sent", "tcp",
-        "via",
+        "_closes", "_session", "_whole", "acceptor", "answered", "first_packet", "initiator", "number", "sent", "start",
+        "tcp", "via",
     )  # fmt: skip
     sent: TlsDirection
     answered: TlsDirection
@@ -169,7 +51,7 @@ class Tls:
     ) -> None:
         from ...streams.tls.session import TlsConnection  # which plain traffic does without
 
-        self.tcp, self.number, self.first_packet = tcp, tcp.number, tcp.first_packet
+        self.tcp, self.number, self.first_packet, self.start = tcp, tcp.number, tcp.first_packet, tcp.start
         self.initiator, self.acceptor = tcp.initiator, tcp.acceptor
         self.via, self._whole, self._closes = classifier.via, classifier.whole, closes
         self._session = TlsConnection(
@@ -261,27 +143,36 @@ class Engine:
         self.connections = self.other_connections = self.count = 0
         self.findings: list[tuple[Peers, Finding]] = []
         self.budget: Budget = Budget()
-        self._outbox = Outbox(reads)
-        self._add, self._report = self._outbox.add, self._add_finding  # bound once for all connections
+        self.outbox = Outbox(reads)
+        self._add, self._report = self.outbox.add, self._add_finding  # bound once for all connections
 
     def receive(self, packet: Packet) -> list[Exchange]:
         """Take the next packet; return the exchanges that are final now."""
         self.table.receive(packet)
-        return self._number(self._outbox.take(packet[1])) if self._outbox.held else []
+        return self.number(self.outbox.take(packet[1])) if self.outbox.held else []
+
+    @property
+    def own_topics(self) -> list[bytes]:
+        """The ids that are known of Kafka's own topics."""
+        return self._learner.own
 
     def idle(self) -> list[Exchange]:
         """Return all complete exchanges as final, because no packet is there for now."""
         self.table.settle()
-        return self._number(self._outbox.take(1 << 127))
+        return self.number(self.outbox.take(1 << 127))
 
     def receive_all(self, packets: Sequence[Packet]) -> list[Exchange]:
         """Take the next packets; return the exchanges that are final after the last of them."""
+        return self.number(self.pair(packets))
+
+    def pair(self, packets: Sequence[Packet]) -> list[Exchange]:
+        """Take the next packets; return the exchanges that are final after the last of them, without numbers."""
         final: list[Exchange] = []
         for start in range(0, len(packets), STRIDE):
             some = packets[start : start + STRIDE]
             self.table.receive_all(some)
-            final += self._outbox.take(some[-1][1])
-        return self._number(final)
+            final += self.outbox.take(some[-1][1])
+        return final
 
     def chunks(self, blocks: Iterable[Sequence[Packet]]) -> Iterator[list[Exchange]]:
         """Yield all exchanges that these packets complete, those of a block together; an empty block is `idle`.
@@ -302,8 +193,13 @@ class Engine:
 
     def close(self) -> list[Exchange]:
         """End all connections; return the exchanges that waited, as they are."""
+        return self.number(self.end())
+
+    def end(self) -> list[Exchange]:
+        """End all connections; return the exchanges that waited, as they are, without numbers."""
         self.table.close()
-        return self.idle()
+        self.table.settle()
+        return self.outbox.take(1 << 127)
 
     def findings_by_connection(self) -> dict[int, list[Finding]]:
         """Return the findings that belong to no exchange, by the numbers of their connections."""
@@ -321,9 +217,8 @@ class Engine:
 
     def _classify(self, channel: Channel) -> Classifier:
         """Find out what is spoken on a channel."""
-        kafka, other = partial(self._kafka_found, channel), partial(self._reject, channel)
-        tls = partial(self._tls_found, channel) if isinstance(channel, Connection) else None
-        return Classifier(lambda: channel.handshake, self.budget, kafka, other, tls)
+        tls = self._tls_found if isinstance(channel, Connection) else None
+        return Classifier(channel, self.budget, self._kafka_found, self._reject, tls)
 
     def _kafka_found(self, connection: Channel, classifier: Classifier, client: int) -> None:
         """Begin the conversation on a connection that proved to be Kafka; `client` is as `watch` is told."""
@@ -332,8 +227,9 @@ class Engine:
         tls, via = (connection.about, connection.via) if isinstance(connection, Tls) else (None, classifier.via)
         self.connections += 1
         self.watch(connection.tcp if isinstance(connection, Tls) else connection, client)
+        first, start = connection.first_packet, connection.start
         conversation = Conversation(
-            Peers(connection.number, ends[client], ends[1 - client], connection.first_packet, tls, via),
+            Peers(connection.number, ends[client], ends[1 - client], first, tls, via, start=start),
             self._add,
             self._report,
             whole=sides[client].intact,
@@ -367,13 +263,14 @@ class Engine:
         self.other_connections += finding is None or finding.kind not in ATTEMPTS
         if finding is not None:
             ends = connection.initiator, connection.acceptor
-            self._add_finding(Peers(connection.number, *ends, connection.first_packet), finding)
+            peers = Peers(connection.number, *ends, connection.first_packet, start=connection.start)
+            self._add_finding(peers, finding)
         connection.ignore()
 
     def _add_finding(self, peers: Peers, finding: Finding) -> None:
         self.findings.append((peers, finding))
 
-    def _number(self, final: list[Exchange]) -> list[Exchange]:
+    def number(self, final: list[Exchange]) -> list[Exchange]:
         """Give the exchanges their numbers, learn the topic names in them, and return them."""
         count, topics, learn_from = self.count, self.topic_names, self._learner.learn_from
         for exchange in final:

@@ -17,7 +17,7 @@ import re
 import struct
 from collections.abc import Callable
 from ipaddress import ip_address
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from ..messages.peers import Via, endpoint
 
@@ -192,7 +192,9 @@ def begins(sent: bytes, answered: bytes) -> Read | None:
     if sent.startswith(SOCKS5):
         plausible = len(sent) >= 3 and 1 <= sent[1] <= 16 and answered[:1] == SOCKS5
         return socks5 if plausible else None
-    return next((read for word, read in WORDS.items() if len(sent) >= 4 and _may_be(sent, word)), None)
+    if len(sent) < 4 or sent[:1] not in FIRST:
+        return None
+    return next((read for word, read in WORDS.items() if _may_be(sent, word)), None)
 
 
 def _may_be(data: bytes, word: bytes) -> bool:
@@ -308,3 +310,5 @@ def proxy_header(sent: bytes, answered: bytes) -> Step:
 
 WORDS: dict[bytes, Read] = {CONNECT: http_connect, PROXY: proxy_line, SIGNATURE: proxy_header}
 """What tells a preamble apart from all else by its first bytes."""
+FIRST: Final = {word[:1] for word in WORDS}
+"""The first byte of each."""

@@ -45,17 +45,17 @@ class Framer:
     """
 
     __slots__ = (
-        "_beginning", "_cut", "_data", "_fresh", "_held", "_holds", "_ignored", "_needed", "_now", "_resumed",
-        "_search", "_times", "owner", "passed", "state",
+        "_beginning", "_cut", "_data", "_fresh", "_held", "_holds", "_ignored", "_lazy_search", "_lazy_times",
+        "_needed", "_now", "_resumed", "owner", "passed", "state",
     )  # fmt: skip
 
     def __init__(self, owner: FramedDirection, *, synced: bool, held: Held | None = None) -> None:
         self.owner: FramedDirection = owner
         self._held, self._holds = held or Held(), False
         self.state = Framing.SYNCED if synced else Framing.SEARCHING
-        self._search = Search(owner)
+        self._lazy_search: Search | None = None
         self._data = bytearray()
-        self._times = Times()
+        self._lazy_times: Times | None = None
         self._now = 0
         self._needed = 4
         self.passed: int = 0
@@ -65,9 +65,33 @@ class Framer:
         self._fresh, self._cut = True, False
 
     @property
+    def _search(self) -> Search:
+        """The search for frames, made when one is needed: most connections need none."""
+        if self._lazy_search is None:
+            self._lazy_search = Search(self.owner)
+        return self._lazy_search
+
+    @property
+    def _times(self) -> Times:
+        """When the bytes at hand came, made when some wait: in most connections each frame comes in a packet."""
+        if self._lazy_times is None:
+            self._lazy_times = Times()
+        return self._lazy_times
+
+    @property
     def quiescent(self) -> bool:
         """Whether the next byte begins a frame, and nothing is due or left to be said of those before."""
         return self.state is Framing.SYNCED and not (self._data or self.passed) and self.owner.pairing.quiescent
+
+    @property
+    def is_synced(self) -> bool:
+        """Whether the next byte begins a frame, or goes on with the one of which there is a `partial`."""
+        return self.state is Framing.SYNCED and not (self.passed or self._resumed)
+
+    @property
+    def partial(self) -> bytes:
+        """The beginning of a frame that is not complete."""
+        return bytes(self._data)
 
     def data(self, payload: bytes, time: int, number: int) -> None:
         """Take the next bytes of the stream."""
@@ -130,9 +154,10 @@ class Framer:
     def end(self, time: int, number: int) -> None:
         """Hand over what is left: no more bytes will come."""
         self._now = time
-        self._advance(final=True)
-        self._break_off()
-        self._pass(len(self._data))
+        if self._data:
+            self._advance(final=True)
+            self._break_off()
+            self._pass(len(self._data))
         self._report()
         self.state = Framing.ENDED
         self.owner.end()

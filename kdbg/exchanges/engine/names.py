@@ -24,22 +24,25 @@ SEARCHED = 1 << 16
 
 
 class Learner:
-    """Learns into `topics` what exchanges tell."""
+    """Learns into `topics` what exchanges tell; `own` are the ids of Kafka's own topics that it knows."""
 
     def __init__(self, topics: dict[UUID, str]) -> None:
         self.topics = topics
-        self._own = [topic_id.bytes for topic_id, name in topics.items() if name in TOPICS]
+        self.own: list[bytes] = [topic_id.bytes for topic_id, name in topics.items() if name in TOPICS]
 
     def learn_from(self, exchange: Exchange) -> None:
         """Add what an exchange tells; read only messages that may tell something."""
+        if directions := self.directions(exchange):
+            self._learn(exchange, directions)
+
+    def directions(self, exchange: Exchange) -> Sequence[Direction]:
+        """Return the directions of an exchange whose messages may tell something."""
         api = exchange.api
         if api is None:
-            return
+            return ()
         telling, carrying, by_id = _directions(api, exchange.version)
-        if telling:
-            self._learn(exchange, telling)
         if not carrying:
-            return
+            return telling
         for half in (exchange.request, exchange.response):  # a fetch session does not ask again for what it has
             if half is None:
                 continue
@@ -49,14 +52,14 @@ class Learner:
                 with suppress(*UNREADABLE):  # of one that breaks, the topics in front of that place count
                     header = NO_HEADER if api.headerless else header_grammar(api, half.version, half.direction)
                     topics_in(header, grammar_of(api, half.version, half.direction))(data, found)
-                own = any(topic in TOPICS or topic in self._own for topic in found)
+                own = any(topic in TOPICS or topic in self.own for topic in found)
             elif by_id:
-                own = any(topic_id in data for topic_id in self._own)
+                own = any(topic_id in data for topic_id in self.own)
             else:
                 own = b"__" in data and any(name in data for name in NAMES)
             if own:
-                self._learn(exchange, carrying)
-                break
+                return tuple(dict.fromkeys((*telling, *carrying)))
+        return telling
 
     def _learn(self, exchange: Exchange, directions: Sequence[Direction]) -> None:
         """Learn what messages tell, and the payloads in them."""
@@ -69,7 +72,7 @@ class Learner:
                 for payload in message.payloads:
                     learn(payload.grammar, payload.value, self.topics)
         new = islice(self.topics.items(), before, None)
-        self._own += [topic_id.bytes for topic_id, name in new if name in TOPICS]
+        self.own += [topic_id.bytes for topic_id, name in new if name in TOPICS]
 
 
 def tells_names(api: Api) -> bool:

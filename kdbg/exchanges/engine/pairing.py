@@ -28,7 +28,17 @@ from ..messages.message import carries_secrets
 from ..messages.peers import Peers
 from ..messages.rejection import note_rejection
 from .identify import API_VERSIONS, LIKELY, Before, Candidate, identify
-from .in_flight import LOOK, MAX_BYTES, MAX_IN_FLIGHT, InFlight, Stragglers, Unmatched, correlation_id_at, reads
+from .in_flight import (
+    LOOK,
+    MAX_BYTES,
+    MAX_IN_FLIGHT,
+    InFlight,
+    Repeats,
+    Stragglers,
+    Unmatched,
+    correlation_id_at,
+    reads,
+)
 from .requests import Prefix, Prefixes, RequestHeader, fits, of_sequence, read_prefix
 from .search import REFUSED
 
@@ -75,6 +85,8 @@ class Pairing:
     handshake: int | None = None
     """The version of the last SaslHandshake request, until its tokens are through."""
     unseen: Before | None = None
+    begun: Repeats = field(default_factory=Repeats)
+    unsolicited: Repeats = field(default_factory=Repeats)
     _holds_much: bool = False
     _lost_until: Exchange | None = None
 
@@ -92,7 +104,12 @@ class Pairing:
         waits = self.in_flight or self.unmatched or self.stragglers.overtaken or self.tokens
         return self.open_ends == 2 and not (waits or self.findings or self.undecided)
 
-    # Requests
+    @property
+    def is_usual(self) -> bool:
+        """Whether requests and responses went on as usual so far, and nothing but requests in flight waits."""
+        waits = self.unmatched or self.stragglers.wait or self.tokens or self._lost_until or self._holds_much
+        begun = self.open_ends == 2 and self.latest is not None and self.answered > 0
+        return begun and not (waits or self.findings or self.undecided or self.handshake is not None)
 
     def request(self, header: RequestHeader | None, half: CapturedMessage) -> Exchange:
         """Register a request and return its exchange; None as header: a raw SASL token."""
@@ -134,6 +151,7 @@ class Pairing:
     def _register(self, exchange: Exchange, half: CapturedMessage, *, early: bool = True) -> Exchange:
         """Let a request wait for its response; `early`: that may be here."""
         exchange.request, half.known = half, self.known
+        exchange.repeats = self.begun.count(half.first_time, exchange.correlation_id)
         if half.missing:
             exchange.findings.append(broken_off(half))
         if self.unmatched and exchange.api is not SASL_TOKEN:
@@ -194,8 +212,6 @@ class Pairing:
         """Give up tokens where it is not known what comes next: their answers cannot be told from anything else."""
         while self.in_flight and self.in_flight[0].api is SASL_TOKEN:
             self.give_up(self.in_flight.pop(0))
-
-    # Responses
 
     def response(self, half: CapturedMessage) -> Exchange | None:
         """Pair a response and return its exchange; None where its request is still to come, or was not seen."""
@@ -308,6 +324,7 @@ class Pairing:
         read = bool(candidates) and (secret[0] or not any(secret))  # read as the first, another's might be shown
         exchange = Exchange(self.peers, None, 0, correlation_id_at(half.data)[0], None)
         exchange.response = half
+        exchange.repeats = self.unsolicited.count(half.first_time, exchange.correlation_id)
         if read:
             exchange.api = half.api = candidates[0].api
             exchange.version = half.version = candidates[0].version

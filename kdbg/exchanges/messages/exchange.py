@@ -287,6 +287,8 @@ class Exchange:
     """Where it was seen, where captures of several places were merged."""
     timing: Timing | None = None
     """Where its time went, where that was asked for."""
+    repeats: int = 0
+    """How many messages of its connection before it began at the same time, with the same correlation id."""
 
     @property
     def latency(self) -> int | None:

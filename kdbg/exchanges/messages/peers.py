@@ -45,7 +45,7 @@ class Peers(NamedTuple):
 
     `number` is 0 in archives, which are decoded in parts: there nobody counts connections or exchanges. `tls` says what
     it was decrypted from, if it was, and `via` what was said with a proxy before. `processes` are those at its ends,
-    the client's first, where this machine knows any.
+    the client's first, where this machine knows any. `start` is the time of the first packet, in nanoseconds.
     """
 
     number: int
@@ -55,6 +55,7 @@ class Peers(NamedTuple):
     tls: Decrypted | None = None
     via: Via | None = None
     processes: tuple[Process | None, Process | None] | None = None
+    start: int = 0
 
 
 def endpoint(end: End) -> str:

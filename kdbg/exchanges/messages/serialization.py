@@ -29,13 +29,21 @@ from .mistakes import Searches
 from .peers import Decrypted, Peers, Process, Via
 from .rejection import note_rejection
 
-NUMBERS = struct.Struct("<IqqiB" + "qqqqqq" * 2 + "I")
+NUMBERS = struct.Struct("<IqqiBI" + "qqqqqq" * 2 + "I")
 """The place of what it has in common with others, its number, how many names were known, correlation id, whether it is
-answered; of both halves bytes (-1: there is none), times, packets and missing bytes; bytes of findings, which are JSON
-after those of the halves."""
+answered, how many like it came before; of both halves bytes (-1: there is none), times, packets and missing bytes;
+bytes of findings, which are JSON after those of the halves."""
 NO_HALF = (-1, 0, 0, 0, 0, 0)
 _pack = NUMBERS.pack
 SIZES = struct.Struct("<QQQ")
+
+
+def places(numbers: bytes) -> list[int]:
+    """Return where the bytes of each exchange begin that was packed, and where the last ends."""
+    found = [0]
+    for *_, asked, _, _, _, _, _, answered, _, _, _, _, _, findings in NUMBERS.iter_unpack(numbers):
+        found.append(found[-1] + max(asked, 0) + max(answered, 0) + findings)
+    return found
 
 
 class Packed:
@@ -74,7 +82,7 @@ class Packed:
         self._numbers.append(
             _pack(
                 place, exchange.number, half.names if half is not None else 0, exchange.correlation_id,
-                exchange.answered, *_numbers(request), *_numbers(response), len(findings),
+                exchange.answered, exchange.repeats, *_numbers(request), *_numbers(response), len(findings),
             )
         )  # fmt: skip
 
@@ -110,10 +118,10 @@ def unpack(
     """
     searches = searches or Searches()
     all_shared = [_shared(each, topics, searches) for each in json.loads(common)]
-    for shared, number, names, correlation_id, answered, *rest in NUMBERS.iter_unpack(exchanges):
+    for shared, number, names, correlation_id, answered, repeats, *rest in NUMBERS.iter_unpack(exchanges):
         capture, peers, api, version, client_id, known = all_shared[shared]
         exchange = Exchange(peers, api, version, correlation_id, client_id)
-        exchange.number, exchange.answered = number, bool(answered)
+        exchange.number, exchange.answered, exchange.repeats = number, bool(answered), repeats
         asked = place + max(rest[0], 0)
         told = asked + max(rest[6], 0)
         found = told + rest[12]
@@ -139,11 +147,15 @@ class Parcels:
     def __init__(self, topics: dict[UUID, str]) -> None:
         self.topics: dict[UUID, str] = topics
         self._known: dict[int, int] = {}
-        self._searches = Searches()
+        self.searches: Searches = Searches()
+
+    def copied(self, copy: int) -> None:
+        """Take note that the copy of this number is made now."""
+        self._known[copy] = len(self.topics)
 
     def pack(self, exchanges: Sequence[Exchange], copy: int) -> list[bytes]:
-        """Return exchanges for the copy of this number, as bytes in parts; the first ones when it is made."""
-        packed, known = Packed(), self._known.get(copy, len(self.topics))
+        """Return exchanges for the copy of this number, as bytes in parts."""
+        packed, known = Packed(), self._known[copy]
         self._known[copy] = len(self.topics)
         for exchange in exchanges:
             packed.add(exchange)
@@ -156,21 +168,21 @@ class Parcels:
         ends = [*accumulate(SIZES.unpack_from(packed), initial=SIZES.size)]
         names, numbers, common = (packed[start:end] for start, end in pairwise(ends))
         self.topics.update(pickle.loads(names))  # what `pack` made
-        return [exchange for _, exchange in unpack(numbers, common, packed, self.topics, ends[-1], self._searches)]
+        return [exchange for _, exchange in unpack(numbers, common, packed, self.topics, ends[-1], self.searches)]
 
 
 def _shared(
     common: list[Any], topics: dict[UUID, str], searches: Searches
 ) -> tuple[int, Peers, Api | None, int, str | None, Known]:
     """Return what exchanges have in common, as they hold it: the capture, then their own, and what was known."""
-    capture, (number, client, broker, first_packet, tls, via, ends), key, version, client_id, facts = common
+    capture, (number, client, broker, first_packet, tls, via, ends, start), key, version, client_id, facts = common
     decrypted = Decrypted(tls[0], tls[1], tls[2], tuple(tls[3])) if tls is not None else None
     said = Via(*via) if via is not None else None
     processes = None
     if ends is not None:
         near, far = (Process(*end) if end is not None else None for end in ends)
         processes = near, far
-    peers = Peers(number, tuple(client), tuple(broker), first_packet, decrypted, said, processes)
+    peers = Peers(number, tuple(client), tuple(broker), first_packet, decrypted, said, processes, start)
     api = None if key is None else SASL_TOKEN if key == SASL_TOKEN.key else find(key) or opaque_api(key)
     return capture, peers, api, version, client_id, Known(topics, facts, searches)
 

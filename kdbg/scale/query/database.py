@@ -156,6 +156,10 @@ class Database:
         self._connection.register(f"stored_{table}", stored)
         self._connection.execute(f"CREATE VIEW {table} AS SELECT {self._all(table)} FROM stored_{table}")
 
+    def register(self, name: str, rows: Any) -> None:
+        """Make an Arrow table a table of this name."""
+        self._connection.register(name, rows)
+
     def run(self, sql: str) -> None:
         """Run a statement that returns no rows."""
         self._left = self._seconds

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
+
+import pyarrow as pa
 
 from ...analysis.ledgers import Ledgers
 from ...capture import Capture
+from ...capture.names import path_of
 from ...exchanges.engine.engine import Engine
 from ...exchanges.filters.filter_set import Filters
 from ...exchanges.jobs import ExchangePool, Show
 from ...exchanges.messages.exchange import Exchange
+from ...views.render.values import escape
 from ...views.report.causes import ReportedCauses
 from ...views.report.queries import Ask
 from ...views.tables.cells import Cells
 from ...views.tables.columns import TABLES
 from ..spark.delta import DeltaFolder
-from .database import Database
+from .database import DATED, Database
 from .sources import Decoded, show
 
 NEEDED = frozenset(TABLES) - {"records"}
@@ -25,6 +28,7 @@ NEEDED = frozenset(TABLES) - {"records"}
 LISTS = frozenset({"topics", "errors"})
 """The columns with lists that reports query."""
 HOST = "regexp_replace(client, ':[0-9]+$', '') AS host"
+FILES = "SELECT run, capture, MIN(file) FROM files WHERE packets > 0 GROUP BY 1, 2 HAVING COUNT(*) = 1"
 ERRORS = "CREATE TEMP VIEW errors AS SELECT *, unnest(errors) AS error FROM exchanges"
 
 
@@ -35,8 +39,10 @@ def asking(database: Database, *, copied: bool = False) -> Ask:
     tables: DuckDB looks a name up among temporary ones first.
     """
     for table in NEEDED:
+        same = {"connection_uid": "capture, connection_id", "exchange_uid": f"capture, connection_id, {DATED[table]}"}
+        uids = {uid: f"COALESCE({uid}, concat_ws(' ', {of})) AS {uid}" for uid, of in same.items()}  # of kdbg 0.1
         columns = [
-            f"epoch_us({column}) AS {column}" if kind == "time" else f'"{column}"'
+            f"epoch_us({column}) AS {column}" if kind == "time" else uids.get(column, f'"{column}"')
             for column, kind in TABLES[table].items()
             if kind not in ("texts", "shorts", "ints") or column in LISTS
         ]
@@ -49,8 +55,18 @@ def asking(database: Database, *, copied: bool = False) -> Ask:
 
 def of_tables(database: Database, folder: str) -> Ask:
     """Return a function that runs the SQL of reports on the tables in a folder."""
-    show(database, DeltaFolder(folder).files(NEEDED), NEEDED)
-    return asking(database, copied=True)
+    stored = DeltaFolder(folder)
+    show(database, stored.files(NEEDED), NEEDED)
+    ask, roots = asking(database, copied=True), stored.roots()
+    paths = ((run, capture, escape(path_of(roots.get(run, ()), file))) for run, capture, file in ask(FILES))
+    database.register("places", placed(paths))
+    return ask
+
+
+def placed(places: Iterable[tuple[str | None, str, str]]) -> pa.Table:
+    """Return the path of each capture that is one file, given as (run, capture, path), as an Arrow table."""
+    schema = pa.schema([(name, pa.string()) for name in ("run", "capture", "path")])
+    return pa.Table.from_pylist([dict(zip(schema.names, one, strict=True)) for one in places], schema)
 
 
 class Reported(Decoded):
@@ -66,18 +82,23 @@ class Reported(Decoded):
         self.diagnosis: ReportedCauses = ReportedCauses()
         self._ledgers: Ledgers | None = None
         self._ask: Ask = asking(self.database)
+        self._places: list[tuple[None, str, str]] = []
 
     def ask(self, sql: str) -> Iterator[tuple[Any, ...]]:
         """Answer a question in SQL."""
+        if self._places:
+            self.database.register("places", placed(self._places))
+            self._places = []
         return iter(self._ask(sql))
 
     def close(self) -> None:
         """Close the database, and forget all rows."""
         self.database.close()
 
-    def capture(self, capture: Capture, filters: Filters | None = None) -> None:
+    def capture(self, capture: Capture, filters: Filters | None = None, name: str = "") -> None:
         """Decode a capture, and judge it: all that was read of it, whatever filters let through."""
-        super().capture(capture, filters)
+        super().capture(capture, filters, name)
+        self._places.append((None, escape(name or capture.name), escape(capture.name)))
         ledgers, self._ledgers = self._ledgers, None
         if ledgers is not None:
             self.diagnosis.take(ledgers, capture.name)
@@ -101,16 +122,13 @@ class _RowPool(ExchangePool):
         super().__init__(to.jobs - 1, engine.topic_names, lambda text: None)
         self.to, self.make = to, make
 
-    def pack(self, exchanges: list[Exchange], copy: int) -> list[bytes]:
-        """Return exchanges as bytes, for a copy, with their latency breakdown, which needs packets."""
-        timings = [exchange.timing for exchange in exchanges]
-        return [pickle.dumps((timings, b"".join(super().pack(exchanges, copy))))]
+    def about(self, exchanges: Sequence[Exchange]) -> list[Any]:
+        """Return the latency breakdowns of exchanges, which need packets."""
+        return [exchange.timing for exchange in exchanges]
 
-    def do_packed(self, packed: bytes, show: Show) -> dict[str, list[Any]]:
+    def do_elsewhere(self, exchanges: list[Exchange], about: list[Any], show: Show) -> dict[str, list[Any]]:
         """Return the rows of exchanges in a copy."""
-        timings, parcel = pickle.loads(packed)  # what this process packed
-        exchanges = self._parcels.unpack(parcel)
-        for exchange, timing in zip(exchanges, timings, strict=True):
+        for exchange, timing in zip(exchanges, about, strict=True):
             exchange.timing = timing
         return self.do(exchanges, show)
 

@@ -27,25 +27,25 @@ SEVERITY = LAYOUTS["problems"].index("severity")
 class Decoded(Decoding):
     """Takes captures one by one, and puts the rows of `tables` into a database.
 
-    `timed`: exchanges say where their time went. `undecoded` says whether there was anything that could not be decoded.
+    `timed`: exchanges say where their time went. `severities` are those of the problems that were met.
     """
 
     def __init__(self, database: Database, tables: Set[str], filters: Filters, *, timed: bool = False) -> None:
         super().__init__(filters, WantedRows.of(tables, timed=timed))
-        self.database, self.tables, self.undecoded = database, tables, False
+        self.database, self.tables, self.severities = database, tables, set[str]()
         self._waiting: dict[str, list[Any]] = {table: [] for table in tables}
         self._size = 0
 
-    def capture(self, capture: Capture, filters: Filters | None = None) -> None:
-        """Decode a capture to its end; `filters` are those for it, where not those for all."""
-        super().capture(capture, filters)
+    def capture(self, capture: Capture, filters: Filters | None = None, name: str = "") -> None:
+        """Decode a capture to its end; `filters` and `name` are as `Decoding` takes them."""
+        super().capture(capture, filters, name)
         for table in self.tables:
             self._write(table)
 
     def add(self, table: str, time: int | None, cells: Cells, size: int, /) -> None:
         """Take rows, as `tables.rows.Rows` gives them."""
-        if table == "problems" and cells[SEVERITY] == "error":
-            self.undecoded = True
+        if table == "problems":
+            self.severities.add(cells[SEVERITY])
         if table in self.tables:
             self.store(table, cells, size)
 

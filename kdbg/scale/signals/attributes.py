@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -14,6 +14,8 @@ from ...exchanges.messages.peers import Peers
 from ...exchanges.messages.rejection import is_normal_step
 from ...protocol.wire.readings.outline import Topics
 from ...views.render.values import escape
+from ...views.tables.message_columns import WantedRows, merged, message_columns
+from ...views.tables.message_columns import partitions_of as partition_columns
 
 Value: TypeAlias = str | bool | int | float | tuple[str, ...] | tuple[int, ...]
 Attributes: TypeAlias = Mapping[str, Value]
@@ -72,10 +74,16 @@ def moment(time: int) -> int:
 
 LONGEST: Final = 256
 """Letters of a name that are kept."""
+NO_RECORDS: Final = WantedRows()
 MOST: Final = 100
 """Topics, groups and errors of an exchange that are named."""
-OPERATIONS: Final = {0: "send", 1: "receive", 8: "settle", 28: "settle", 78: "receive", 79: "settle"}
-"""What APIs do with messages, by their keys, in the words of the conventions."""
+SCHEMA_URL: Final = "https://opentelemetry.io/schemas/1.44.0"
+"""The version of OpenTelemetry's conventions that names follow: https://opentelemetry.io/docs/specs/semconv/messaging."""
+OPERATIONS: Final = {
+    0: ("send", "send"), 1: ("poll", "receive"), 8: ("commit", "settle"), 28: ("commit", "settle"),
+    78: ("poll", "receive"), 79: ("acknowledge", "settle"),
+}  # fmt: skip
+"""API key → the name and the type of the operation on messages in the conventions; other APIs have none."""
 
 
 def clean(text: str) -> str:
@@ -91,10 +99,12 @@ def known_attributes(given: Mapping[str, Any]) -> dict[str, Value]:
 def of_peers(peers: Peers) -> dict[str, Value]:
     """Return what is said of the ends of a connection."""
     client, broker = peers.client, peers.broker
+    named = clean(peers.tls.server_name) if peers.tls is not None else ""
     return known_attributes({
         "messaging.system": "kafka", "network.protocol.name": "kafka", "network.transport": "tcp",
         "network.type": "ipv6" if ":" in broker[0] else "ipv4",
-        "server.address": broker[0], "server.port": broker[1] or None,
+        "server.address": named or broker[0], "server.port": broker[1] or None,
+        "network.peer.address": broker[0], "network.peer.port": broker[1] or None,
         "client.address": client[0], "client.port": client[1] or None,
         "kafka.connection": peers.number or None,
     })  # fmt: skip
@@ -105,14 +115,14 @@ def of_exchange(exchange: Exchange, about: SpanSubject) -> dict[str, Value]:
     api, request, response = exchange.api, exchange.request, exchange.response
     spoken = api is None or api.key >= 0
     numbered = spoken and exchange.correlation_id != UNNUMBERED
+    name, kind = OPERATIONS.get(api.key, (None, None)) if api is not None else (None, None)
     return of_peers(exchange.peers) | known_attributes({
         "messaging.client.id": None if exchange.client_id is None else clean(exchange.client_id),
-        "messaging.operation.name": None if api is None else api.name,
-        "messaging.operation.type": OPERATIONS.get(api.key) if api is not None else None,
-        "messaging.destination.name": _only(about.topics),
+        "messaging.operation.name": name, "messaging.operation.type": kind,
+        "messaging.destination.name": about.topic, "messaging.kafka.offset": about.offset,
         "messaging.destination.partition.id": None if about.partition is None else str(about.partition),
         "messaging.consumer.group.name": _only(about.groups),
-        "messaging.batch.message_count": about.records or None,
+        "messaging.batch.message_count": about.records if about.records > 1 else None,
         "error.type": about.failed[0] if about.failed else None,
         "kafka.exchange": exchange.number or None,
         "kafka.api": None if api is None else api.name,
@@ -133,10 +143,10 @@ def of_connection(exchange: Exchange) -> dict[str, Value]:
     peers = exchange.peers
     tls, processes = peers.tls, peers.processes or (None, None)
     tcp = tcp_object(exchange.timing) or {}
+    protocol, _, version = ("" if tls is None else tls.version).lower().partition("v")
     found: dict[str, Any] = {
-        "tls.protocol.version": None if tls is None else tls.version,
+        "tls.protocol.name": protocol, "tls.protocol.version": version,
         "tls.cipher": None if tls is None else tls.cipher,
-        "tls.client.server_name": None if tls is None else clean(tls.server_name),
         "kafka.proxy": None if peers.via is None else peers.via.protocol,
         "kafka.tcp.round_trip_ms": tcp.get("round_trip_ms"), "kafka.tcp.syns": tcp.get("syns"),
         "kafka.tcp.closed": tcp.get("closed"), "kafka.tcp.reset": tcp.get("reset"),
@@ -148,6 +158,23 @@ def of_connection(exchange: Exchange) -> dict[str, Value]:
         if process is not None:
             found |= {f"kafka.{end}.pid": process.pid, f"kafka.{end}.process": clean(process.name)}
     return of_peers(peers) | known_attributes(found)
+
+
+def partitions_of(exchange: Exchange) -> Iterator[tuple[Any, int, str | None, int | None, int | None]]:
+    """Yield (topic, partition, group, offset, high watermark) of each partition without an error code.
+
+    The offset is that of the last record, or that which is committed. A message that may show secrets has none.
+    """
+    api = exchange.api.name if exchange.api is not None else ""
+    told = {message.direction: message for message in exchange.messages(shallow=True) if not message.misaligned}
+    halves = [message_columns(told[side], NO_RECORDS) if side in told else None for side in ("request", "response")]
+    for (topic, partition, group), asked, answer in partition_columns(*halves):
+        code, (offset, high_watermark, *_), held, _ = merged(asked, answer)
+        if api in ("Produce", "Fetch"):  # in a request, offsets of records count from 0
+            base = 0 if api == "Fetch" else offset
+            offset = None if base is None or base < 0 or held.last_offset is None else base + held.last_offset
+        if not code:
+            yield topic, partition, group, None if offset is None or offset < 0 else offset, high_watermark
 
 
 class SpanSubject:
@@ -167,6 +194,7 @@ class SpanSubject:
         partitions = {row[1] for row in rows if row[1] is not None}
         one = len(partitions) == 1 and len(self.topics) == 1
         self.partition: int | None = partitions.pop() if one else None
+        self.topic: str | None = _only(self.topics)
         self.groups: tuple[str, ...] = _distinct(clean(group) for outline in outlines for group in outline[1] if group)
         self.records: int = sum(row[3] for row in rows if row[3])
         errors = exchange.errors
@@ -174,6 +202,9 @@ class SpanSubject:
         self.codes: tuple[int, ...] = tuple(dict.fromkeys(error.code for error in errors))
         failed = (error.name for error in errors if not is_normal_step(exchange.api, error.code))
         self.failed: tuple[str, ...] = _distinct(failed)
+        name, kind = OPERATIONS.get(exchange.api.key, ("", "")) if exchange.api is not None else ("", "")
+        is_single = one and kind and (self.records == 1 or name == "commit")
+        self.offset = next((offset for *_, offset, _ in partitions_of(exchange)), None) if is_single else None
         request = exchange.request
         found = None if request is None else request.fields(("transactional_id",)).get("transactional_id")
         self.transactional_id = clean(found) if isinstance(found, str) else None

@@ -12,7 +12,7 @@ from requests import RequestException, Response, Session
 from ... import __version__
 from ...errors import CannotConnect, InputError, WrongAnswer
 from ...extras import install
-from .attributes import Attributes, Span, SpanSide
+from .attributes import SCHEMA_URL, Attributes, Span, SpanSide
 
 
 class Nobody(Exception):
@@ -84,7 +84,7 @@ class Collector:
         except (ValueError, OSError) as error:  # over a variable, or a certificate that it names
             raise InputError(f"{self.target}: {error}") from None
         self._resource: Any = Resource(dict(resource))
-        self._scope: Any = InstrumentationScope("kdbg", __version__)
+        self._scope: Any = InstrumentationScope("kdbg", __version__, SCHEMA_URL)
 
     def take(self, spans: Sequence[Span]) -> None:
         """Send spans, for some seconds again where that may help; raise `CannotConnect` or `WrongAnswer`."""

@@ -17,11 +17,12 @@ from ...errors import InputError
 from ...exchanges.messages.capture_points import SPLIT_NAMES
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.message import UNTIMED
+from ...exchanges.messages.peers import endpoint
 from ...exchanges.messages.rejection import is_normal_step
 from ...extras import install
 from ...protocol.findings import Finding
 from ...protocol.wire.readings.outline import NamesThen
-from .attributes import clean
+from .attributes import OPERATIONS, clean, partitions_of
 
 PREFIX: Final = "kdbg_"
 BUCKETS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -45,9 +46,14 @@ class Family(NamedTuple):
     labels: tuple[str, ...] = ()
 
     @property
+    def stem(self) -> str:
+        """The name without a suffix; OpenTelemetry's metrics have no prefix."""
+        return self.name if self.name.startswith("messaging_") else PREFIX + self.name
+
+    @property
     def full_name(self) -> str:
         """The name as Prometheus has it."""
-        return f"{PREFIX}{self.name}{'_total' * (self.type is Type.COUNTER)}"
+        return f"{self.stem}{'_total' * (self.type is Type.COUNTER)}"
 
 
 COUNTER, GAUGE, HISTOGRAM = Type.COUNTER, Type.GAUGE, Type.HISTOGRAM
@@ -55,17 +61,24 @@ FAMILIES: Final = {
     one.name: one
     for one in (
         Family("exchanges", COUNTER, "Exchanges, including requests without a response.",
-               ("api", "version", "client_id")),
+               ("broker", "api", "version", "client_id")),
         Family("exchange_errors", COUNTER, "Exchanges with an error code, once for each code.",
-               ("api", "client_id", "error")),
+               ("broker", "api", "client_id", "error")),
         Family("exchange_steps", COUNTER, "Exchanges with an expected error code (part of normal protocol flow).",
-               ("api", "client_id", "error")),
-        Family("request_bytes", COUNTER, "Bytes of requests.", ("api", "client_id")),
-        Family("response_bytes", COUNTER, "Bytes of responses.", ("api", "client_id")),
-        Family("records", COUNTER, "Records produced and fetched.", ("api", "topic")),
+               ("broker", "api", "client_id", "error")),
+        Family("request_bytes", COUNTER, "Bytes of requests.", ("broker", "api", "client_id")),
+        Family("response_bytes", COUNTER, "Bytes of responses.", ("broker", "api", "client_id")),
+        Family("records", COUNTER, "Records produced and fetched.", ("broker", "api", "topic")),
+        Family("consumer_lag", GAUGE, "Log end offset minus committed offset, as far as both were seen.",
+               ("group", "topic", "partition")),
         Family("latency_seconds", HISTOGRAM, "Time from the last byte of a request to the first byte of its response.",
-               ("api",)),
-        Family("latency_part_seconds", HISTOGRAM, "Latency breakdown; see kdbg guide latency.", ("api", "part")),
+               ("broker", "api")),
+        Family("latency_part_seconds", HISTOGRAM, "Latency breakdown; see kdbg guide latency.",
+               ("broker", "api", "part")),
+        Family("messaging_client_operation_duration_seconds", HISTOGRAM,
+               "OpenTelemetry's metric: duration of Produce, Fetch, commits and acknowledgements.",
+               ("messaging_operation_name", "messaging_operation_type", "messaging_system", "server_address",
+                "server_port", "error_type")),
         Family("findings", COUNTER, "Findings by kind; see kdbg guide findings.", ("finding", "severity")),
         Family("connections", COUNTER, "Connections that carry Kafka."),
         Family("other_connections", COUNTER, "Connections that do not carry Kafka."),
@@ -83,10 +96,20 @@ FAMILIES: Final = {
 
 
 Labels: TypeAlias = tuple[str, ...]
-MOST: Final[Mapping[str, int]] = {"client_id": 100, "topic": 200, "api": 128, "version": 64, "error": 256}
+MOST: Final[Mapping[str, int]] = {
+    "broker": 100,
+    "client_id": 100,
+    "topic": 200,
+    "api": 128,
+    "version": 64,
+    "error": 256,
+}
 """Values that a label may have; what comes later is counted under `OTHERS`."""
 SETS: Final = 10_000
 """Sets of labels that a metric may have."""
+LAG_APIS: Final = frozenset({"Produce", "Fetch", "OffsetCommit", "TxnOffsetCommit", "OffsetFetch"})
+"""The APIs that show log end offsets or committed offsets."""
+OPERATION: Final = "messaging_client_operation_duration"
 OTHERS: Final = "(others)"
 ALL: Final = "(all)"
 UNKNOWN: Final = "(unknown)"
@@ -144,6 +167,10 @@ class Metrics:
         self._is_open: Callable[[int], bool] = lambda first_packet: False
         self._causes: Counter[Labels] = Counter()
         self._last: int = 0
+        self._ends: dict[Labels, int] = {}
+        """Log end offsets by topic and partition."""
+        self._committed: dict[Labels, int] = {}
+        """Committed offsets by group, topic and partition."""
 
     def begin(self, names: NamesThen, is_open: Callable[[int], bool]) -> None:
         """Begin a capture: `names` are those of topic ids, `is_open` tells it of a connection by its first packet."""
@@ -182,12 +209,17 @@ class Metrics:
         """Return all but histograms, by the names of families; they are read under `lock`."""
         totals = Totals(*map(sum, zip(self._before, self._now, strict=True)))
         self._open = {first: None for first in self._open if self._is_open(first)}
+        lags = {
+            labels: max(self._ends[labels[1:]] - offset, 0)
+            for labels, offset in self._committed.items()
+            if labels[1:] in self._ends
+        }
         return {
             **self._numbers,
             "connections": {(): totals.connections}, "other_connections": {(): totals.others},
             "open_connections": {(): len(self._open)}, "packets": {(): totals.packets},
             "packets_lost": {("dropped",): totals.dropped, ("unread",): totals.unread},
-            "causes": self._causes, "folded": self._folded,
+            "causes": self._causes, "consumer_lag": lags, "folded": self._folded,
             "last_exchange_timestamp_seconds": {(): self._last / SECOND} if self._last else {},
             "build_info": {(__version__,): 1},
         }  # fmt: skip
@@ -201,7 +233,7 @@ class Metrics:
         with self.lock:
             numbers = self.numbers()
             for family in FAMILIES.values():
-                about = PREFIX + family.name, family.help
+                about = family.stem, family.help
                 if family.type is HISTOGRAM:
                     histogram = HistogramMetricFamily(*about, labels=family.labels)
                     for labels, spread in sorted(self.spreads.get(family.name, {}).items()):
@@ -219,34 +251,58 @@ class Metrics:
     def _count(self, exchange: Exchange) -> None:
         client = self._label("client_id", NONE if exchange.client_id is None else exchange.client_id)
         known = exchange.api
+        broker = self._label("broker", endpoint(exchange.peers.broker))
         api = self._label("api", UNKNOWN if known is None else known.name)
         spoken = known is not None and known.key >= 0
-        self._add("exchanges", (api, self._label("version", str(exchange.version) if spoken else NONE), client))
+        self._add("exchanges", (broker, api, self._label("version", str(exchange.version) if spoken else NONE), client))
         for half, name in ((exchange.request, "request_bytes"), (exchange.response, "response_bytes")):
             if half is not None:
-                self._add(name, (api, client), half.size)
-        for half in (exchange.request, exchange.response):
-            outline = half.open_outline() if half is not None else None
-            for topic, _, _, records in outline[0] if outline is not None else ():
-                if records:
-                    name = NONE if topic is None else str(topic)
-                    name = self._names.get(topic, name) if isinstance(topic, UUID) else name
-                    self._add("records", (api, self._label("topic", name)), records)
+                self._add(name, (broker, api, client), half.size)
+        halves = (half.open_outline() for half in (exchange.request, exchange.response) if half is not None)
+        rows = [row for outline in halves if outline is not None for row in outline[0]]
+        for topic, _, _, records in rows:
+            if records:
+                name = NONE if topic is None else str(topic)
+                name = self._names.get(topic, name) if isinstance(topic, UUID) else name
+                self._add("records", (broker, api, self._label("topic", name)), records)
         for code, error in dict.fromkeys((error.code, error.name) for error in exchange.errors):
             name = "exchange_steps" if is_normal_step(known, code) else "exchange_errors"
-            self._add(name, (api, client, self._label("error", error)))
+            self._add(name, (broker, api, client, self._label("error", error)))
         if exchange.latency is not None:
-            self._spread("latency_seconds", (api,), exchange.latency)
+            self._spread("latency_seconds", (broker, api), exchange.latency)
         if exchange.timing is not None:
             for part, took in zip(PARTS, exchange.timing.split[: len(PARTS)], strict=True):
                 if took is not None:
-                    self._spread("latency_part_seconds", (api, part), took)
+                    self._spread("latency_part_seconds", (broker, api, part), took)
+        if known is not None and known.key in OPERATIONS:
+            self._operation(exchange, OPERATIONS[known.key])
+        if rows and known is not None and known.name in LAG_APIS:
+            self._offsets(exchange)
         if exchange.time != UNTIMED:
             self._last = max(self._last, exchange.time)
         if not exchange.is_sound(shallow=True):
             self.odd(exchange.all_findings(shallow=True))
         if exchange.peers.first_packet and len(self._open) < OPEN:
             self._open.setdefault(exchange.peers.first_packet)
+
+    def _operation(self, exchange: Exchange, operation: tuple[str, str]) -> None:
+        """Count how long an operation on messages took, from the first byte to the last, as its span has it."""
+        first, last = exchange.time, exchange.response.last_time if exchange.response is not None else UNTIMED
+        if UNTIMED not in (first, last):
+            errors = [error.name for error in exchange.errors if not is_normal_step(exchange.api, error.code)]
+            error = self._label("error", errors[0]) if errors else ""
+            address, port = exchange.peers.broker[:2]
+            self._spread(f"{OPERATION}_seconds", (*operation, "kafka", address, str(port), error), last - first)
+
+    def _offsets(self, exchange: Exchange) -> None:
+        """Take the log end offsets and the committed offsets of an exchange."""
+        for topic, partition, group, offset, high_watermark in partitions_of(exchange):
+            place = clean(str(self._names.get(topic, topic) if isinstance(topic, UUID) else topic)), str(partition)
+            known, key = (self._ends, place) if group is None else (self._committed, (clean(group), *place))
+            end = high_watermark if high_watermark is not None or offset is None else offset + 1
+            value = end if group is None else offset
+            if value is not None and value >= 0 and (key in known or len(known) < SETS):
+                known[key] = value
 
     def _label(self, label: str, value: str) -> str:
         """Return the value that a label gets."""

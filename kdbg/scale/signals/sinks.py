@@ -18,7 +18,7 @@ from ...errors import ClientError
 from ...exchanges.messages.exchange import Exchange
 from ...protocol.findings.amounts import count
 from ...protocol.wire.readings.outline import NamesThen
-from .attributes import Attributes, Span, Value
+from .attributes import SCHEMA_URL, Attributes, Span, Value
 from .traces import Traces
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ HAS_REMOTE, REMOTE = 0x100, 0x200
 def line(spans: Iterable[Span], resource: Attributes) -> bytes:
     """Return spans as one line, newline included; `resource` is what is said of who made them."""
     found = {"resource": {"attributes": attributes(resource)},
-             "scopeSpans": [{"scope": SCOPE, "spans": [span_object(span) for span in spans]}]}  # fmt: skip
+             "scopeSpans": [{"scope": SCOPE, "spans": [span_object(span) for span in spans],
+                             "schemaUrl": SCHEMA_URL}]}  # fmt: skip
     return dumps({"resourceSpans": [found]}, option=OPT_APPEND_NEWLINE)
 
 

@@ -18,6 +18,7 @@ from ...exchanges.messages.message import UNTIMED
 from ...payloads.records.sources import Records, carriers
 from ...protocol.wire.readings.outline import NamesThen
 from .attributes import (
+    OPERATIONS,
     Attributes,
     Event,
     Link,
@@ -171,16 +172,13 @@ class Trace:
         if not self._software and request is not None and exchange.api is not None and exchange.api.key == API_VERSIONS:
             self._software = software_in(request)
         self._said = of_connection(exchange)
-        name = "response of unknown API" if exchange.api is None else clean(exchange.api.name)
-        if exchange.api is not None and exchange.api.key >= 0:
-            name = f"{name} v{exchange.version}"
         events = list(_events(exchange))
         said_more = known_attributes({"kafka.events.left_out": max(len(events) - EVENTS, 0) or None,
                           "kafka.links.left_out": more or None})  # fmt: skip
         return Span(
-            self.id, digest(*self._seed, "exchange", exchange.number, exchange.time)[:8], self.root, name,
-            SpanSide.CLIENT, start, end, of_exchange(exchange, about) | said_more, tuple(events[:EVENTS]), links,
-            ", ".join(about.failed),
+            self.id, digest(*self._seed, "exchange", exchange.number, exchange.time)[:8], self.root,
+            _name(exchange, about), SpanSide.CLIENT, start, end, of_exchange(exchange, about) | said_more,
+            tuple(events[:EVENTS]), links, ", ".join(about.failed),
         )  # fmt: skip
 
     def span(self) -> Span:
@@ -202,6 +200,16 @@ class Trace:
 def digest(*seed: Any) -> bytes:
     """Return 32 bytes that are always the same for these values."""
     return sha256(repr(seed).encode()).digest()
+
+
+def _name(exchange: Exchange, about: SpanSubject) -> str:
+    """Return the name of a span: of an operation on messages as the conventions have it, else API and version."""
+    api = exchange.api
+    if api is None:
+        return "response of unknown API"
+    if api.key in OPERATIONS:
+        return " ".join(filter(None, (OPERATIONS[api.key][0], about.topic)))
+    return f"{clean(api.name)} v{exchange.version}" if api.key >= 0 else clean(api.name)
 
 
 def _events(exchange: Exchange) -> Iterable[Event]:

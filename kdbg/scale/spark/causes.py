@@ -23,8 +23,9 @@ PIPELINE = "create them with kdbg pipeline CAPTURES… --diagnose"
 def judgements(folder: str) -> Iterator[tuple[str, bool, list[Case]]]:
     """Yield each capture of a folder of tables, run after run, and what was found in it, the weightiest first.
 
-    Beside its name is whether it was rolled into several files: the numbers of exchanges and packets count through all
-    of them. Raise `InputError` where the folder holds no tables, or any of its runs did not judge its captures.
+    It goes by its file, or by its name where it has several, which the value after it says: then the numbers of
+    exchanges and packets count through all of them. Raise `InputError` where the folder holds no tables, or any of its
+    runs did not judge its captures.
     """
     tables = DeltaFolder(folder)
     files = tables.files([CAUSES]).files[CAUSES]
@@ -55,4 +56,6 @@ def judgements(folder: str) -> Iterator[tuple[str, bool, list[Case]]]:
                 cases = [stored_case(one) for one in objects]
             except ValueError as error:
                 raise InputError(f"{folder}: {error}") from None
-            yield name, bool(entry[CAUSES].get(name)), cases
+            file = entry[CAUSES].get(name)
+            is_path = isinstance(file, str)  # else of kdbg 0.1
+            yield (file or name) if is_path else name, bool(file) != is_path, cases

@@ -31,6 +31,7 @@ from pyarrow import fs
 from ... import __version__
 from ...errors import InputError, KdbgError, SparkError
 from ...views.tables.columns import RUNS, STATE
+from .archive.duplicates import Contents
 from .archive.store import HIDDEN, refusals
 from .delta import (
     APPEND,
@@ -71,6 +72,7 @@ class Output(DeltaFolder):
     def _rename(self) -> None:
         self.started: datetime = datetime.now(UTC)
         self.run: str = f"{self.started:%Y%m%dT%H%M%S%f}-{platform.node()}-{os.getpid()}"
+        self.name: str = self.run  # in the tables
         self.folder: str = f"{self.out}/{HIDDEN}{self.run}"
         self._hidden = f"{self.root}/{HIDDEN}{self.run}"
         self.waiting: str = f"{self.out}/{OWN}/{WAITING}{self.run}"
@@ -92,6 +94,10 @@ class Output(DeltaFolder):
     def progress(self) -> Progress:
         """Return how far captures were read by all runs."""
         return Progress.of(entry for _, entry in self.entries())
+
+    def contents(self) -> list[Contents]:
+        """Return what the captures hold that the tables were made of."""
+        return [Contents(*one) for _, entry in self.entries() for one in entry.get("contents", ())]
 
     def begin(self) -> None:
         """Make the folder for temporary files, and delete those of runs that were killed."""

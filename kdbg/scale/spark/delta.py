@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from random import random
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -27,7 +27,8 @@ from ...extras import require
 from ...views.tables.arrow import TABLES as COLUMNS
 from ...views.tables.arrow import TYPES
 from ...views.tables.columns import ABOUT, CAUSES, RUNS, STATE
-from .archive.store import URL, identity, refusals, resolve
+from .archive.s3 import access, is_s3
+from .archive.store import SETUP, URL, identity, refusals, resolve
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -41,6 +42,7 @@ REPLACE, APPEND, FOLLOW, MIGRATE = "replace", "append", "follow", "migrate"
 UNREADABLE = frozenset({"columnMapping", "deletionVectors"})
 """Features of Delta that a table may have from others, whose Parquet files then do not hold what the table holds."""
 ESCAPE = re.compile("%[0-9a-fA-F]{2}")
+STORE_ERROR = re.compile(r"Error performing .*<Code>(\w+)</Code>.*")
 DECORATION = re.compile(r"\x1b\[[0-9;]*m|↳")
 
 
@@ -101,10 +103,10 @@ class DeltaFolder:
         require("a folder of Delta tables", "query", "deltalake")
         self.out: str = identity(out.rstrip("/") or out)
         self.system, self.root, _ = resolve(self.out)
-        self._uri, _, query = self.out.partition("?") if URL.match(self.out) else (self.out, "", "")
+        self._uri = self.out.partition("?")[0] if URL.match(self.out) else self.out
         if ESCAPE.search(self._uri):  # deltalake 1.6 writes to the folder, and reads from that of the decoded name
             raise InputError(f"{self.out}: tables cannot be in a folder with %XX in its path; use another folder")
-        self.options: dict[str, str] = _storage_options(self.system, dict(parse_qsl(query)))
+        self.options: dict[str, str] = access().delta_options(self.out, self.system) if is_s3(self.out) else {}
 
     def open(self, table: str) -> DeltaTable | None:
         """Return a table as it is now; None where there is none."""
@@ -196,6 +198,10 @@ class DeltaFolder:
             raise InputError(f"{self.out}: no tables; create them with kdbg pipeline")
         return rows
 
+    def roots(self) -> dict[str | None, list[str]]:
+        """Return the folders below which the files of each run are that tables name by their paths."""
+        return {row["run"]: json.loads(row["entry"]).get("roots", []) for row in self.runs(["run", "entry"])}
+
     def run_rows(self, table: DeltaTable, columns: list[str]) -> list[dict[str, Any]]:
         """Return these columns of the rows of the table of runs, in the order of the runs."""
         found: list[dict[str, Any]] = []
@@ -249,27 +255,6 @@ def _partition(name: str) -> dict[str, str | None]:
     return {key: value for key, sign, value in (part.partition("=") for part in name.split("/")) if sign}
 
 
-def _storage_options(system: Any, query: Mapping[str, str]) -> dict[str, str]:
-    """Return what deltalake must know of the object store that pyarrow has found out or that the URL says.
-
-    It reads endpoint, region and credentials from the environment as pyarrow does.
-    """
-    import os
-
-    if not isinstance(system, fs.S3FileSystem):
-        return {}
-    options = {"region": system.region, "conditional_put": "etag"}
-    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL", "")
-    if "endpoint_override" in query:
-        named = query["endpoint_override"]
-        endpoint = named if "://" in named else f"{query.get('scheme', 'https')}://{named}"
-    if endpoint:
-        options["endpoint_url"] = endpoint
-    if endpoint.startswith("http://"):
-        options["allow_http"] = "true"
-    return options
-
-
 @contextmanager
 def delta_refusals(name: str) -> Iterator[None]:
     """Make a context in which errors of deltalake and of the file system become `CaptureRefused` of one line."""
@@ -280,5 +265,5 @@ def delta_refusals(name: str) -> Iterator[None]:
     except KdbgError:
         raise
     except (DeltaError, OSError) as error:
-        problem = " ".join(DECORATION.sub("", str(error)).split())
-        raise CaptureRefused(name, problem) from error
+        problem = STORE_ERROR.sub(r"\1", " ".join(DECORATION.sub("", str(error)).split()))
+        raise CaptureRefused(name, problem + SETUP * is_s3(name)) from error

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from ...views.tables.arrow import TABLES, batch
 from ...views.tables.cells import WIDTHS, Cells
+from ...views.tables.columns import KEYS
 from ...views.tables.columns import TABLES as COLUMNS
 from .archive.store import HIDDEN, resolve
 
@@ -44,11 +45,13 @@ REPEATED = {
         column + inside
         for column, kind in columns.items()
         for inside in WITHIN.get(kind, ("",))
-        if column not in COUNTING[table] and column != "value"
+        if column not in COUNTING[table] and column != "value" and (column,) != KEYS.get(table)
     ]
     for table, columns in COLUMNS.items()
 }
 """The columns whose values come again and again."""
+PREFIXED = {"exchanges": {"exchange_uid": "DELTA_BYTE_ARRAY"}}
+"""Columns of texts that all differ, but begin as the one before."""
 UNDATED = "1970-01-01"
 DAY = 86_400_000_000
 
@@ -66,11 +69,14 @@ class _Held:
 
 
 class Tables:
-    """Takes rows, in cells, by the name of their table; `time`, in microseconds since the epoch, says the day."""
+    """Takes rows, in cells, by the name of their table; `time`, in microseconds since the epoch, says the day.
 
-    def __init__(self, folder: str) -> None:
+    `folder` is that of the run's temporary files; `run` is the name of the run in the tables, if that is another.
+    """
+
+    def __init__(self, folder: str, run: str = "") -> None:
         out, _, self.run = folder.rpartition(f"/{HIDDEN}")
-        self.out: str = out
+        self.out, self._named = out, run or self.run
         self.counts: dict[str, int] = dict.fromkeys(TABLES, 0)
         self.files: list[tuple[str, int, int]] = []
         self._held: dict[tuple[str, str], _Held] = {}
@@ -116,7 +122,7 @@ class Tables:
 
     def _pack(self, held: _Held) -> None:
         """Make columns of the rows that are held."""
-        held.batches.append(batch(held.cells, held.table))
+        held.batches.append(batch(held.cells, held.table, self._named))
         self.counts[held.table] += held.batches[-1].num_rows
         held.cells.clear()
 
@@ -135,7 +141,7 @@ class Tables:
             self.files.append(self._open.pop(next(iter(self._open))).close())
         writer = self._open[table, day] = ParquetFile(
             self.out, f"{table}/date={day}", self.run, TABLES[table], use_dictionary=REPEATED[table],
-            column_encoding=dict.fromkeys(COUNTING[table], "DELTA_BINARY_PACKED"),
+            column_encoding=dict.fromkeys(COUNTING[table], "DELTA_BINARY_PACKED") | PREFIXED.get(table, {}),
         )  # fmt: skip
         return writer
 

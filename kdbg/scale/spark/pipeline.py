@@ -11,14 +11,11 @@ anything, so that what an attempt wrote before it died is never read.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
-from threading import Event
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
-
-import orjson
 
 from ...errors import CaptureError, SparkError
 from ...exchanges.filters.filter_set import Filters
@@ -28,17 +25,18 @@ from ...protocol.findings.amounts import count
 from ...protocol.findings.facts import CaptureTrouble
 from ...views.tables.columns import CAUSES
 from ...views.tables.message_columns import WantedRows
-from .archive.files import file_rows, missed, numbered, read_files, recut
-from .archive.plan import SPLIT, CutPoint, Plan, nanoseconds
+from .archive.duplicates import Contents
+from .archive.files import contents_of, file_rows, missed, numbered, read_files, recut
+from .archive.plan import OPENING, SPLIT, CutPoint, Plan, bundled, nanoseconds
 from .commit import Output
 from .delta import TableFile
 from .follow.progress import Batch, Progress, resume
 from .follow.unfinished import Follower, waited
+from .jobs import REPORT, TASKS, Jobs
 from .parquet import Tables
-from .session import Tracker, failure
 from .stages import tasks
-from .stages.pairing import Making
-from .stages.reading import ROOM
+from .stages.pairing import Making, Pairer
+from .stages.reading import Part
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,12 +45,12 @@ PER_PARTITION = 128 << 20
 """Bytes of captures that one task of the shuffle's far side takes, about."""
 PER_TASK = 32 << 20
 """Bytes of exchanges that one task decodes, about."""
+PER_SPREAD = 4 << 20
+"""Bytes of a capture that are worth a task of the shuffle's far side, about."""
 MOST_WAITING = 1 << 30
 """Bytes of packets that may wait for the next run; beyond that the connections that were silent longest are over."""
-RUN = "capture int, key binary, split int, `order` int, packets binary, payload binary, spill string, place bigint, "
-RUN += "length bigint"
-REPORT = "report binary"
-"""The stages' schemas in Spark's words: those of stages/tasks.py in Arrow's."""
+RUN = "partition int, capture int, name string, key binary, split int, `order` int, packets binary, payload binary"
+"""The schema of runs in Spark's words: that of stages/tasks.py in Arrow's."""
 
 
 @dataclass(frozen=True)
@@ -84,10 +82,12 @@ class PipelineOutcome:
     problems: list[tuple[str, str]] = field(default_factory=list)
     """What is wrong with captures themselves: (file, what)."""
     files: list[TableFile] = field(default_factory=list)
+    contents: dict[str, Contents] = field(default_factory=dict)
+    """What the files hold, by their places: so they are recognised."""
     waiting: int = 0
     """Connections that are open."""
-    diagnosed: dict[str, bool] | None = None
-    """The captures that were judged, None where that was not asked for: whether each has several files."""
+    diagnosed: dict[str, str] | None = None
+    """The captures that were judged, None where that was not asked for, each with its file, "" for several."""
     causes: Counter[str] = field(default_factory=Counter)
     """What diagnosis found, by severity."""
 
@@ -99,18 +99,14 @@ class PipelineOutcome:
         self.findings.update(report.get("problems", {}))
 
 
-class Pipeline:
-    """One run. `progress` and `cancel` are for other threads."""
+class Pipeline(Jobs):
+    """One run."""
 
     output: Output
 
     def __init__(self, spark: SparkSession, output: Output, options: PipelineOptions) -> None:
-        self.spark: Any = spark
+        super().__init__(spark, output.run, options.definitions)
         self.output, self.options = output, options
-        self.stage: str = "plan"
-        """What is being done: count, read, decode, judge."""
-        self._cancelled = Event()
-        self._tracker = Tracker(spark)
 
     def run(self, plan: Plan) -> PipelineOutcome:
         """Read the captures of the plan, and put the tables in place."""
@@ -121,14 +117,16 @@ class Pipeline:
         self.output.begin()
         try:
             before = batch.progress
-            batch.counted(*self._walked(batch.plan, batch.uncounted))
+            batch.counted(*self._counted(batch.plan, batch.uncounted))
             if batch.is_empty:
                 return PipelineOutcome()
-            making = self._making(wanted := self._wanted(batch.plan))
+            filters = self.options.filters
+            wanted = batch.plan.between(nanoseconds(filters.since), nanoseconds(filters.until))
+            making, partitions = self._making(wanted), self._partitions(wanted)
             pairer = partial(Follower, making, self.output.waiting, batch.points, batch.horizons)
-            work = tasks.task(partial(waited, batch.waiting, batch.points))
-            more = self._tasks(len(batch.waiting)).mapInArrow(work, RUN) if batch.waiting else None
-            paired = self._paired(wanted, partial(tasks.pair, making.folder, pairer), more)
+            work = tasks.task(partial(waited, batch.points, wanted.captures, partitions))
+            more = self._tasks(batch.waiting).mapInArrow(work, RUN) if batch.waiting else None
+            paired = self._paired(wanted, pairer, more, partitions if batch.waiting else 0)
             topics = {UUID(topic): name for topic, name in before.topics.items()}
             outcome = self._made(wanted, making, paired, topics, batch)
             learned = {str(topic): name for topic, name in topics.items() if str(topic) not in before.topics}
@@ -160,7 +158,9 @@ class Pipeline:
         entry = {
             "options": self.options.said,
             "captures": plan.captures,
+            "roots": plan.roots,
             **read,
+            "contents": [outcome.contents[place] for place in read["files"] if place in outcome.contents],
             "skipped_files": skipped,
             "passed_over": skipped,  # the old name
             "counts": dict(outcome.counts),
@@ -170,95 +170,98 @@ class Pipeline:
         }
         self.output.commit(outcome.files, entry, append=self.options.append, before=before)
 
-    def cancel(self) -> None:
-        """End the run: unless it is as good as over, `run` raises in its thread. To be called until it has."""
-        self._cancelled.set()
-        self.spark.interruptTag(self.output.run)
-
-    def progress(self) -> tuple[str, float]:
-        """Return the stage, and the part of it that is done (0 to 1)."""
-        return self.stage, self._tracker.part()
-
-    def _wanted(self, plan: Plan) -> Plan:
-        filters = self.options.filters
-        return plan.between(nanoseconds(filters.since), nanoseconds(filters.until))
-
-    def _walked(self, plan: Plan, uncounted: Callable[[Plan], list[int]]) -> tuple[Plan, dict[int, CutPoint]]:
+    def _counted(self, plan: Plan, uncounted: Callable[[Plan], list[int]]) -> tuple[Plan, dict[int, CutPoint]]:
         """Return the plan with all cuts proved and all packets numbered, and where walks through its splits ended.
 
         These are the splits that must be counted, by their places in the plan.
         """
         walks = self._walks(plan, uncounted(plan))
-        wrong = missed(plan, walks)
-        for file in wrong:
-            plan = recut(plan, file, self.options.split)
-        walks = self._walks(plan, uncounted(plan)) if wrong else walks
+        if wrong := missed(plan, walks):
+            firsts = {split.file: split for split in reversed(plan.splits)}
+            parts = [[(plan.files[number], firsts[number])] for number in wrong]
+            found = self._reports("count", parts, partial(tasks.recut, self.options.split))
+            plan = recut(plan, dict(one for report in found for one in report))
+            walks = self._walks(plan, uncounted(plan))
         return numbered(plan, walks), walks
 
     def _walks(self, plan: Plan, places: list[int]) -> dict[int, CutPoint]:
         """Walk through the splits at these places of the plan."""
-        found = self._reports("count", len(places), partial(tasks.count, plan, places)) if places else []
-        return {place: CutPoint(*walk) for place, *walk in found}
+        found = self._reports("count", self._parts(plan, places), tasks.count)
+        return dict(walk for report in found for walk in report)
+
+    def _parts(self, plan: Plan, numbers: Iterable[int], spread: int = 0) -> list[list[Part]]:
+        """Return these splits of the plan as tasks get them; connections of a capture are in `spread` partitions."""
+        partitions, sizes = self._partitions(plan), Counter[int]()
+        for split in plan.splits:
+            sizes[split.capture] += split.size
+        spreads = {capture: spread or min(partitions, size // PER_SPREAD + 1) for capture, size in sizes.items()}
+        splits = ((number, plan.splits[number]) for number in numbers)
+        parts = [
+            Part(number, plan.captures[split.capture], plan.files[split.file], split, spreads[split.capture])
+            for number, split in splits
+        ]
+        return self._bundled(parts, lambda part: part.size, self.options.split)
 
     def _judge(self, plan: Plan, outcome: PipelineOutcome) -> None:
         """Have each capture judged as a whole, whatever the filters leave of it in the tables."""
-        judge = partial(tasks.judge, plan, self.output.folder, sorted(self.options.filters.tls_keys or ()))
-        outcome.diagnosed = {
-            name: len({split.file for split in plan.splits if split.capture == number}) > 1
-            for number, name in enumerate(plan.captures)
-        }
-        for report in self._reports("judge", len(plan.captures), judge):
+        judge = partial(tasks.judge, self.output.folder, sorted(self.options.filters.tls_keys or ()))
+        captures = [*plan.of_captures()]
+        outcome.diagnosed = {name: "" if len(files) > 1 else files[0][0].name for name, files in captures}
+        sizes = {name: sum(split.size + OPENING for _, split in files) for name, files in captures}
+        for report in self._reports("judge", self._bundled(captures, lambda one: sizes[one[0]], SPLIT), judge):
             outcome.files += [TableFile(*file) for file in report["files"]]
             outcome.causes.update(report["causes"])
 
     def _making(self, plan: Plan) -> Making:
         """Return how tasks make rows; those that pair make them of no more than twice their fair share."""
         share = max(PER_TASK, 2 * plan.size // self._partitions(plan))
-        return Making(plan.captures, self.output.folder, self.options.filters, self.options.wanted, share)
+        output, options = self.output, self.options
+        return Making(output.folder, options.filters, options.wanted, share, output.name)
 
-    def _paired(self, plan: Plan, pair: tasks.Stage, more: DataFrame | None = None) -> list[dict[str, Any]]:
-        """Read the plan's packets, shuffle them and pair what they say; `more` are runs that are known already."""
-        folder = self.output.folder
-        read = tasks.task(partial(tasks.read, plan, folder, self.options.filters.port or frozenset()))
-        runs = self._tasks(len(plan.splits)).mapInArrow(read, RUN)
+    def _paired(
+        self, plan: Plan, pairer: Callable[[], Pairer], more: DataFrame | None = None, spread: int = 0
+    ) -> list[dict[str, Any]]:
+        """Read the plan's packets, shuffle them and pair what they say; `more` are runs that are known already.
+
+        Connections of a capture are in `spread` partitions, by default in few if the capture is small.
+        """
+        partitions = self._partitions(plan)
+        read = tasks.task(partial(tasks.read, partitions, self.options.filters.port or frozenset()))
+        runs = self._tasks(self._parts(plan, range(len(plan.splits)), spread)).mapInArrow(read, RUN)
         runs = runs if more is None else runs.union(more)
-        runs = runs.repartition(self._partitions(plan), "capture", "key")
-        sorted_runs = runs.sortWithinPartitions("capture", "key", "split", "order")
-        paired = self._collect("read", sorted_runs.mapInArrow(tasks.task(pair, self.options.definitions), REPORT))
-        self.output.drop(ROOM)
-        return paired
+        sorted_runs = runs.repartitionById(partitions, "partition").sortWithinPartitions(
+            "capture", "key", "split", "order"
+        )
+        pair = tasks.task(partial(tasks.pair, pairer), self.options.definitions)
+        return self._collect("read", sorted_runs.mapInArrow(pair, REPORT))
 
     def _made(
-        self, plan: Plan, making: Making, paired: list[dict[str, Any]], topics: dict[UUID, str],
-        batch: Batch | None = None,
-    ) -> PipelineOutcome:  # fmt: skip
+        self, plan: Plan, making: Making, paired: list[dict[str, Any]], topics: dict[UUID, str], batch: Batch
+    ) -> PipelineOutcome:
         """Decode what was paired and is in no table yet; `topics` are the names of topic ids, and learn more."""
         outcome = PipelineOutcome()
         for report in paired:
             outcome.take(report)
             topics.update({UUID(topic): name for topic, name in report["topics"].items()})
         self._files(plan, paired, outcome, batch)
-        shares: list[list[str]] = []  # of about the same size, one for each task
-        room = 0
-        for name, size in sorted((piece for report in paired for piece in report["pieces"]), key=lambda one: -one[1]):
-            if room <= 0:
-                shares.append([])
-                room = PER_TASK
-            shares[-1].append(name)
-            room -= size
-        if shares:
-            for report in self._reports("decode", len(shares), partial(tasks.decode, making, shares, topics)):
-                outcome.take(report)
+        pieces = sorted((piece for report in paired for piece in report["pieces"]), key=lambda one: -one[1])
+        shares = [
+            [(name, {number: plan.captures[number] for number in captures}) for name, _, captures in share]
+            for share in bundled(pieces, lambda one: one[1], PER_TASK)
+        ]
+        for report in self._reports("decode", shares, partial(tasks.decode, making, topics)):
+            outcome.take(report)
         return outcome
 
-    def _files(self, plan: Plan, paired: list[dict[str, Any]], outcome: PipelineOutcome, batch: Batch | None) -> None:
+    def _files(self, plan: Plan, paired: list[dict[str, Any]], outcome: PipelineOutcome, batch: Batch) -> None:
         """Write what was read of each file, and count it."""
         read = read_files(plan, (split for report in paired for split in report["splits"]))
-        tables = Tables(self.output.folder)
-        newest = () if batch is None else (None if state is None else state.newest for state in batch.states)
-        for number, problem in batch.notes.items() if batch is not None else ():
-            if number in read:
-                read[number].problems.append(Finding(Kind.DAMAGED_CAPTURE, facts=CaptureTrouble(problem)))
+        outcome.contents = contents_of(plan, read)
+        newest = (None if state is None else state.newest for state in batch.states)
+        for number in batch.notes.keys() & read.keys():
+            trouble = CaptureTrouble(batch.notes[number])
+            read[number].problems.append(Finding(Kind.DAMAGED_CAPTURE, facts=trouble))
+        tables = Tables(self.output.folder, self.output.name)
         for table, time, row, kind in file_rows(plan, read, newest):
             tables.add(table, time, row)
             if kind:
@@ -278,36 +281,4 @@ class Pipeline:
 
     def _partitions(self, plan: Plan) -> int:
         """Return the partitions of the shuffle."""
-        if self.options.partitions:
-            return self.options.partitions
-        try:
-            cores = int(self.spark.sparkContext.defaultParallelism)
-        except Exception:
-            cores = 4
-        return max(4 * cores, plan.size // PER_PARTITION)
-
-    def _tasks(self, count: int) -> DataFrame:
-        """Return a DataFrame of numbers from 0, each in a task of its own."""
-        numbers: DataFrame = self.spark.range(0, count, 1, max(count, 1))
-        return numbers
-
-    def _collect(self, stage: str, frame: DataFrame) -> list[Any]:
-        """Return the tasks' reports."""
-        self._go_on()
-        self.stage = stage
-        self.spark.addTag(self.output.run)
-        try:
-            return [orjson.loads(row.report) for row in frame.collect()]
-        except Exception as error:
-            raise failure(error) from error
-        finally:
-            self.spark.removeTag(self.output.run)
-
-    def _reports(self, stage: str, count: int, work: Callable[[int], Any]) -> list[Any]:
-        """Return the reports of so many tasks, each on one number."""
-        task = tasks.task(partial(tasks.each, work), self.options.definitions)
-        return self._collect(stage, self._tasks(count).mapInArrow(task, REPORT))
-
-    def _go_on(self) -> None:
-        if self._cancelled.is_set():
-            raise SparkError("the run was cancelled")
+        return self.options.partitions or max(TASKS * self._cores(), plan.size // PER_PARTITION)

@@ -27,6 +27,7 @@ OURS = "kdbg.errors."
 CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]+\] .*")
 """Spark's own message, wherever in a report of Java's it stands."""
 STATE = re.compile(r"\.? SQLSTATE: \w+")
+S3A = "add --conf spark.jars.packages=org.apache.hadoop:hadoop-aws:VERSION, with the version of Spark's Hadoop"
 ERROR_LINE = re.compile(r"[\w.]+(?:Error|Exception|Interrupt)\b.*")
 
 
@@ -42,6 +43,8 @@ def failure(error: Exception) -> SparkError:
     condition = CONDITION.search(str(error))
     if condition is not None:
         return SparkError(STATE.sub("", condition.group()).rstrip(";"))
+    if "S3AFileSystem not found" in str(error):
+        return SparkError("Spark cannot read S3", f"{S3A}, or omit --master")
     named = next((line for line in lines if ERROR_LINE.match(line)), lines[0] if lines else type(error).__name__)
     return SparkError(named)
 
@@ -150,10 +153,15 @@ def start(
             except Exception as error:  # py4j's, gRPC's and Spark's own have nothing in common
                 said = (str(error).strip() or type(error).__name__).splitlines()[0]
                 where = f"; see {log}" if log else ""
-                raise SparkError(f"no Spark session on {master or 'the default master'}: {said}{where}") from error
+                raise SparkError(f"no Spark session on {without_token(master or '')}: {said}{where}") from error
         if log:
             Path(log).unlink()
     return spark
+
+
+def without_token(master: str) -> str:
+    """Return how a master is called, without the parameters of Spark Connect, such as a token."""
+    return master.partition("/;")[0] or "the default master"
 
 
 def stop(spark: SparkSession) -> None:

@@ -30,8 +30,9 @@ from pyspark.sql.types import StructType
 
 from ...capture import Packet
 from ...capture.keylog import KeyLog
+from ...collector import seldom_collected
 from ...errors import SparkError
-from ...exchanges.engine.driver import Drive, seldom_collected
+from ...exchanges.engine.driver import Drive
 from ...exchanges.engine.engine import Engine
 from ...exchanges.filters.filter import ValueForm
 from ...exchanges.filters.filter_set import Filters
@@ -70,14 +71,14 @@ def capture_rows(
         """Yield the packets of all files, numbered through."""
         before = 0
         for place, split in enumerate(plan.splits):
-            reading = SplitReading(plan, split._replace(shift=before), ports, keys)
+            reading = SplitReading(plan.files[split.file], split._replace(shift=before), ports, keys)
             yield from reading.blocks()
             splits.append(reading.split)
             reports.append(reading.report | {"split": place})
             before += reading.report["packets"]
 
     def is_wanted(exchange: Exchange) -> bool:
-        exchange.peers = connections.heard(exchange).peers  # which are not numbered
+        exchange.peers = connections.heard(exchange).peers  # not numbered: `ports` leave out others
         return fits is None or fits(exchange)
 
     for chunk in Drive(engine, blocks(), lambda: is_wanted).chunks():
@@ -225,7 +226,7 @@ class Captures(DataSourceReader):
         until = nanoseconds(self.until)
         found: list[InputPartition] = []
         for number, splits in groupby(whole.splits, key=lambda split: split.capture):
-            one = replace(whole, splits=list(splits))
+            one = replace(whole, splits=list(splits), duplicates=[] if found else whole.duplicates)
             if self.captures in (set(), {whole.captures[number]}) and one.between(None, until).splits:
                 found.append(InputPartition(one))
         return found or [InputPartition(None)]

@@ -81,13 +81,16 @@ def tables(spark: SparkSession, folder: str) -> dict[str, DataFrame]:
     from pyspark.sql.pandas.types import from_arrow_schema
 
     from ...views.tables.arrow import TABLES as SCHEMAS  # which needs pyarrow
+    from .archive.s3 import access, is_s3
     from .delta import DeltaFolder
 
     stored, frames = DeltaFolder(folder), {}
+    reached = access().hadoop_options() if is_s3(stored.out) else {}
+    root = re.sub("^s3:", "s3a:", stored.out)  # Hadoop's name of S3
     for table, files in stored.files(TABLES).files.items():
         schema = from_arrow_schema(SCHEMAS[table]).add("date", "date")
-        reader = spark.read.schema(schema).option("basePath", f"{stored.out}/{table}")
-        paths = [f"{stored.out}/{file.name}" for file in files]
+        reader = spark.read.schema(schema).options(basePath=f"{root}/{table}", **reached)
+        paths = [f"{root}/{file.name}" for file in files]
         frames[table] = reader.parquet(*paths) if paths else spark.createDataFrame([], schema)
     return frames
 

@@ -195,7 +195,8 @@ class Stream:
 
     def close(self, time: int, number: int) -> None:
         """Deliver what waits with its gaps, then the end; no packets follow."""
-        self._give_up(NEVER)
+        if not self.regular:
+            self._give_up(NEVER)
         self._end(time, number)
 
     def ignore(self) -> None:

@@ -142,6 +142,24 @@ class ConnectionTable:
         connection, stream, _ = entry
         return connection, stream, stream.position(packet[3] + bool(packet[5] & SYN))
 
+    @property
+    def due(self) -> int:
+        """The number of the packet with which it looks again at what waits."""
+        return self._due
+
+    @property
+    def size(self) -> int:
+        """How many connections it knows."""
+        return len(self._entries) // 2
+
+    def entry(self, flow: bytes) -> TrackedConnection | None:
+        """Return the connection of a flow, with the stream of this direction first; None where there is none."""
+        return self._entries.get(flow)
+
+    def settle_at(self, number: int, time: int) -> None:
+        """Look at what waits, with a packet that is not given to it."""
+        self._settle(number, time)
+
     def settle(self) -> None:
         """Take the data that waits for its beginning as all there is: none is there for now that belongs before it."""
         for _, connection, _, _ in list(self._waiting):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ... import __version__
+from ...collector import seldom_collected
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -146,7 +147,8 @@ def main() -> None:
 
         status: int = shell_complete(commands, {}, PROGRAM, COMPLETE, asked)
     else:
-        status = run(sys.argv[1:])
+        with seldom_collected():
+            status = run(sys.argv[1:])
     if "duckdb" not in sys.modules:  # which complains of objects that are still there
         gc.freeze()  # else Python looks through all objects before it ends, which takes 20 to 50 ms
     sys.exit(status)

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from ...capture import Capture
+from ...capture.names import path_of
 from ...capture.packet import endpoint
 from ...errors import CaptureError, InputError
-from ...exchanges.engine.driver import Drive, seldom_collected
+from ...exchanges.engine.driver import Drive
 from ...exchanges.filters.filter_set import Filters
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.peers import endpoint as ends
@@ -29,6 +30,7 @@ from ...views.reading import engine_of, open_any
 from ...views.render.answers import table
 from ...views.render.style import Look
 from ...views.render.values import escape
+from ...views.report.opening import command
 from ...views.tables.columns import ABOUT, TABLES
 from ..tui.contents import Beside, Columns, Original, TableRows
 from ..tui.feed import ExchangeFeed, Job, Progress, Tell
@@ -88,7 +90,7 @@ class IndexRows(BatchBuilder):
     def __init__(self) -> None:
         super().__init__()
         self.count = 0
-        self._connections: dict[tuple[Any, ...], int] = {}
+        self._connections: dict[Any, int] = {}
 
     def batch(self, names: Sequence[str], rows: Sequence[tuple[Any, ...]], writer: SpoolWriter) -> Batch:
         """Return the batch of some more rows, and write them."""
@@ -116,7 +118,7 @@ class IndexRows(BatchBuilder):
         )
 
     def _who_of(self, row: Mapping[str, Any]) -> int:
-        connection = row["capture"], row["connection_id"]
+        connection = row["connection_uid"] or (row["capture"], row["connection_id"])
         number = self._connections.setdefault(connection, len(self._connections) + 1)
         client_id = row["client_id"]
         who = Who(
@@ -149,14 +151,17 @@ class Condition:
             self._database = None
 
 
-def jobs(stored: StoredTables, *, hide: bool) -> dict[str, Job]:
-    """Return the questions that can be asked of tables; with `hide` what records hold is not told."""
+def jobs(stored: StoredTables, roots: Mapping[str | None, Sequence[str]], *, hide: bool) -> dict[str, Job]:
+    """Return the questions that can be asked of tables; with `hide` what records hold is not told.
+
+    `roots` are the folders below which the files of each run are.
+    """
 
     def more(spool: int, start: Start, row: Mapping[str, Any]) -> Iterator[Beside | Original]:
         with closing(Database(hide=hide)) as database:
             beside = beside_of(database, stored, row)
             yield beside
-            yield original(files_of(database, row), row, beside.rows.get("partitions", ()))
+            yield original(files_of(database, roots, row), row, beside.rows.get("partitions", ()))
 
     def export(spool: int, start: Start, target: str, wanted: Mapping[int, Sequence[int]]) -> Iterator[str]:
         """Write the exchanges of rows, out of their captures, as a capture; yield what to say of it."""
@@ -167,7 +172,7 @@ def jobs(stored: StoredTables, *, hide: bool) -> dict[str, Job]:
         with closing(Database()) as database:
             show(database, stored, {"files"})
             for row in rows_of(spool, start, {number - 1 for one in wanted.values() for number in one}):
-                one = original(files_of(database, row), row)
+                one = original(files_of(database, roots, row), row)
                 exchange = one.exchange()
                 if exchange is None:
                     missing.append(one.missing)
@@ -229,6 +234,7 @@ def beside_of(database: Any, stored: StoredTables, row: Mapping[str, Any]) -> Be
     for name, time in BESIDE.items():
         own = [column for column in TABLES[name] if column not in TABLES["exchanges"] or column in ("number", "error")]
         same = ["capture", "connection_id", *(["correlation_id", "api_key"] if "api_key" in TABLES[name] else [])]
+        same = ["exchange_uid", "run"] if row["exchange_uid"] else same  # tables of kdbg 0.1 have no such columns
         asked = " AND ".join(f"{column} IS NOT DISTINCT FROM {literal(row[column])}" for column in same)
         asked += f" AND {time} = {literal(row['request_time'])}"
         ((count,),) = database.answer(f"SELECT count(*) FROM {name} WHERE {asked}").rows
@@ -250,7 +256,8 @@ def original(files: Sequence[str], row: Mapping[str, Any], partitions: Iterable[
     if len(files) > 1:
         return Original(missing=f"{capture} consists of {count(len(files), 'rotated file')}; use kdbg decode")
     try:
-        found = _found(files[0] if files else capture, row)
+        path = files[0] if files else capture
+        found = _found(path, row)
     except CaptureError as error:
         return Original(missing=str(error))
     if found is None:
@@ -263,15 +270,18 @@ def original(files: Sequence[str], row: Mapping[str, Any], partitions: Iterable[
         if one.get("topic") and one.get("topic_id"):
             with suppress(ValueError):
                 names[UUID(one["topic_id"])] = one["topic"]
-    return Original(numbers, common, b"".join(data), names)
+    return Original(numbers, common, b"".join(data), names, command=command(row["number"], escape(path)) or "")
 
 
-def files_of(database: Any, row: Mapping[str, Any]) -> list[str]:
-    """Return the files of a row's capture; those of the folder must be shown."""
-    asked = (
-        f"SELECT file FROM files WHERE capture = {literal(row['capture'])} AND file IS NOT NULL ORDER BY first_packet"
-    )
-    return [file for (file,) in database.answer(asked).rows]
+def files_of(
+    database: Any, roots: Mapping[str | None, Sequence[str]], row: Mapping[str, Any]
+) -> list[str]:  # fmt: skip
+    """Return the paths of the files of a row's capture; those of the folder must be shown."""
+    capture, run = literal(row["capture"]), literal(row["run"])
+    asked = f"""
+        SELECT file FROM files WHERE capture = {capture} AND run IS NOT DISTINCT FROM {run} AND packets > 0
+        ORDER BY first_packet"""
+    return [path_of(roots.get(row["run"], ()), file) for (file,) in database.answer(asked).rows]
 
 
 def literal(value: Any) -> str:
@@ -289,7 +299,7 @@ def _found(path: str, row: Mapping[str, Any]) -> Exchange | None:
     with closing(capture.source):
         if not isinstance(capture, Capture):
             raise CaptureError(path, "not a capture")
-        with capture, seldom_collected():
+        with capture:
             both = {row["client"], row["broker"]}
 
             @cache
@@ -314,8 +324,11 @@ def browse(folder: str, look: Look, *, hide: bool, light: bool) -> None:
     require("kdbg browse", "query", "deltalake", *NEEDED)
     from ...scale.spark.delta import DeltaFolder
 
-    stored = DeltaFolder(folder).files(TABLES)
-    feed = ExchangeFeed(partial(read_tables, stored), jobs(stored, hide=hide))  # before anything has DuckDB's threads
+    delta = DeltaFolder(folder)
+    stored, roots = delta.files(TABLES), delta.roots()
+    feed = ExchangeFeed(
+        partial(read_tables, stored), jobs(stored, roots, hide=hide)
+    )  # before anything has DuckDB's threads
     with closing(Condition()) as condition:
         show_screen(feed, lambda: screen(feed, folder, look, condition, light=light))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .failing import fail_on_option
 from .filters import filter_options, take_filters
 from .options import (
     files_argument,
@@ -45,6 +46,7 @@ FEW = 3
 @click.option("--log", multiple=True, metavar="FILE", type=click.Path(allow_dash=True),
               help="Show matching lines of this client or broker log with each exchange: kdbg guide logs.")  # fmt: skip
 @latency_option
+@fail_on_option()
 @input_options
 def command(
     files: tuple[str, ...], format: str, jobs: int, no_pager: bool, log: tuple[str, ...], latency: bool,
@@ -92,7 +94,7 @@ def command(
                 raise CaptureError(name, "no protocol lines of a client or broker", "see kdbg guide logs")
             joins.append(join.Join(name if len(log) > 1 else "", ApplicationLog(source).blocks()))
         live = any(is_live(file) for file in files)
-        writer = stack.enter_context(writing(live=live, pager=not no_pager and jobs == 1))
+        writer = stack.enter_context(writing(live=live, pager=not no_pager and jobs <= 1))
         runner = Runner(wanted, writer, logs=True, disk=True, merge=merge, timed=timed, depth=depth_of(format))
         write_files(files, runner, ExchangeOutput(runner, format, shape, jobs), joins)
     return runner.status

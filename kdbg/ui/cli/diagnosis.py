@@ -9,6 +9,7 @@ import click
 
 from ...extras import require
 from . import REFUSED
+from .failing import fail_on_option
 from .filters import connection_filter_options, folder_of_tables, take_filters
 from .options import files_argument, input_options, look_options, text_or_json
 from .output import take_look
@@ -33,6 +34,7 @@ KINDS = ("group", "producer", "topic", "client", "transaction", "connection")
 @click.option("--notes/--no-notes", default=True, help="Include after-effects and notes (default: notes).")
 @look_options
 @connection_filter_options
+@fail_on_option("finding")
 @input_options
 def diagnose_command(files: tuple[str, ...], explain_rule: str | None, format: str, notes: bool, **options: Any) -> int:
     """Find root causes of failures, with evidence and fixes.
@@ -97,6 +99,7 @@ def write_rule(name: str, format: str, look: Look) -> int:
 @click.option("--notes/--no-notes", default=True, help="Include notes (default: notes).")
 @look_options
 @connection_filter_options
+@fail_on_option("finding")
 @input_options
 def lint_command(files: tuple[str, ...], format: str, notes: bool, **options: Any) -> int:
     """Report protocol violations and bad practices.
@@ -124,8 +127,8 @@ def lint_command(files: tuple[str, ...], format: str, notes: bool, **options: An
 
     for file, _ in output.read(hear):
         remarks = [one for one in linter.remarks() if notes or one.lint.severity is not Severity.NOTE]
-        bad = any(one.lint.severity is not Severity.NOTE for one in remarks)
-        output.write(file.source.name, map(remark_object, remarks), LintView(look).lines(remarks), bad=bad)
+        found = [one.lint.severity for one in remarks]
+        output.write(file.source.name, map(remark_object, remarks), LintView(look).lines(remarks), found=found)
     return output.runner.status
 
 
@@ -137,6 +140,7 @@ def lint_command(files: tuple[str, ...], format: str, notes: bool, **options: An
 @text_or_json("per client and line")
 @look_options
 @connection_filter_options
+@fail_on_option()
 @input_options
 def readiness_command(files: tuple[str, ...], release: str, format: str, **options: Any) -> int:
     """List clients that a broker upgrade would break.
@@ -150,6 +154,7 @@ def readiness_command(files: tuple[str, ...], release: str, format: str, **optio
     """
     from ...analysis.diagnosis.readiness import client_object, readiness
     from ...errors import InputError
+    from ...protocol.findings import Severity
     from ...protocol.grammars import releases
     from ...views.render.diagnosis import ReadinessView
     from .ledgers import LedgerOutput
@@ -158,11 +163,13 @@ def readiness_command(files: tuple[str, ...], release: str, format: str, **optio
     output = LedgerOutput(files, take_filters(options), format, look)
     if releases.rank(release) > releases.rank(releases.newest()):
         raise InputError(f"unknown release {release}; the newest that kdbg knows is {releases.newest()}")
+    severities = {"stops": Severity.ERROR, "unclear": Severity.WARNING}
     for file, ledgers in output.read():
         clients = readiness(ledgers, release)
         objects = (client_object(client, release) for client in clients)
         lines = ReadinessView(look, release).lines(clients)
-        output.write(file.source.name, objects, lines, bad=any(client.verdict == "stops" for client in clients))
+        found = [severities.get(client.verdict, Severity.NOTE) for client in clients]
+        output.write(file.source.name, objects, lines, found=found, usual="error")
     return output.runner.status
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .failing import fail_on_option
 from .filters import filter_options, take_filters
 from .options import choice_option, input_options, value_look_options
 from .output import Writer, take_look
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 @click.option("--all", "every", is_flag=True, help="Show identical rows of two captures as well.")
 @choice_option("table", "json", help="Set the output format: text tables, or JSON Lines.")
 @value_look_options
+@fail_on_option()
 @input_options
 def command(
     a: str, b: str, where_a: str | None, where_b: str | None, ids: bool, every: bool, format: str, **options: Any

@@ -16,6 +16,7 @@ from ...protocol.wire.readings.outline import NamesThen
 from ...views.reading import Merged
 from ...views.render.style import Look
 from ...views.render.views import ExchangeView, Text, View, texts, view
+from .inputs import AUTO
 from .output import Writer
 from .runner import OpenFile, Runner, ignore
 
@@ -35,10 +36,10 @@ class ExchangeOutput:
     ) -> None:  # fmt: skip
         self.view: View = view(format)
         self.look = look
-        self.jobs = jobs
+        self.jobs = 1 if jobs == AUTO and sys.stdout.isatty() else jobs  # whoever reads along wants the first screen
         self.runner, self.before = runner, before
         self.writer: Writer = runner.writer
-        self._counts_errors: bool = jobs == 1 and sys.stdout.isatty() and not (look.only_errors or runner.given.errors)
+        self._counts_errors: bool = jobs <= 1 and sys.stdout.isatty() and not (look.only_errors or runner.given.errors)
 
     def write(self, file: OpenFile, drive: Drive, *, here: bool = True) -> None:
         """Write the exchanges of a capture; `here`: not in several processes, whatever `jobs` says."""
@@ -47,10 +48,12 @@ class ExchangeOutput:
         pool: PoolSink | None = None
         # what has no bytes, where it was seen and what packets told cannot be handed on
         is_plain = isinstance(file.capture, Capture) and not isinstance(file.capture, Merged)
-        if is_plain and self.jobs > 1 and not (here or self.writer.live):
+        jobs = self.runner.processes(file, drive, self.jobs) if is_plain and not (here or self.writer.live) else 1
+        if jobs > 1:
             from .pool_sink import PoolSink  # which one process does without
 
-            pool = PoolSink(self.runner, self.jobs, self.texts, render, names)
+            pool = PoolSink(self.runner, jobs, self.texts, render, names)
+            self.runner.split(file, drive, pool)
         try:
             for chunk in drive.chunks():
                 self._head(chunk, render)

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from ...errors import CaptureError, UnknownCapture
+from .failing import chosen_level, fail_on_option
 from .filters import filter_options, take_filters
 from .options import files_argument, input_options
 from .outlets import Outlet, otlp_option, sink
@@ -24,6 +25,7 @@ from .output import Writer, writer_for
 )
 @otlp_option
 @filter_options
+@fail_on_option("error with --otlp, never with OUT")
 @input_options
 def export_command(files: tuple[str, ...], whole: bool, tls_plain: bool, otlp: str | None, **options: Any) -> int:
     """Export selected connections or exchanges to a capture file.
@@ -64,7 +66,7 @@ def export_command(files: tuple[str, ...], whole: bool, tls_plain: bool, otlp: s
     *sources, target = files
     if not sources:
         raise click.UsageError("missing argument 'OUT'")
-    runner = Runner(filters, Writer(live=False), fails=False)
+    runner = Runner(filters, Writer(live=False), fails=chosen_level() is not None)
     PacketExport(runner, target, whole=whole, tls_plain=tls_plain).write(sources)
     return runner.status
 

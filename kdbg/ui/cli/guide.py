@@ -18,8 +18,10 @@ from .output import look, write_out
 @click.argument("topic", required=False, shell_complete=guide_topics)
 @click.argument("section", required=False, shell_complete=guide_sections)
 @click.option("--raw", is_flag=True, help="Print plain Markdown, also on a terminal.")
+@click.option("--dashboard", type=click.Choice(["metrics", "tables"]),
+              help="Print a Grafana dashboard as JSON: for Prometheus metrics, or for pipeline tables.")  # fmt: skip
 @color_option
-def command(topic: str | None, section: str | None, raw: bool, color: str) -> None:
+def command(topic: str | None, section: str | None, raw: bool, dashboard: str | None, color: str) -> None:
     """Read the guide: tasks, commands, reference.
 
     Without TOPIC, kdbg lists the topics; SECTION is a heading of a topic. Long topics open in the pager ($PAGER,
@@ -29,14 +31,18 @@ def command(topic: str | None, section: str | None, raw: bool, color: str) -> No
     kdbg guide tutorial
     kdbg guide findings trailing-bytes
     kdbg guide capturing --raw > capturing.md
+    kdbg guide --dashboard metrics > dashboard.json
     """
-    from ..guide import groups
+    from .. import guide
 
+    if dashboard is not None:
+        write_out([guide.dashboard(dashboard)])
+        return
     if topic is not None:
         show(wanted(topic, section), raw, color)
         return
     parts = ["# kdbg guide TOPIC\n"]
-    for group, topics in groups().items():
+    for group, topics in guide.groups().items():
         lines = [f"- `{name}`: {about}\n" for name, about in topics.items()]
         parts.append(f"## {group}\n\n{''.join(lines)}")
     show("\n".join(parts), raw, color)

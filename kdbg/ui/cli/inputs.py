@@ -26,6 +26,8 @@ from ...protocol.findings.amounts import count
 from ...views.reading import chosen, numbered
 from .output import Writer, say
 
+AUTO, LARGE = 0, 100 << 20
+"""What stands for all available cores, for captures of at least so many bytes."""
 NAMED = 3
 """Files that are named where many are passed over."""
 PATIENCE = 1.0
@@ -33,9 +35,19 @@ PATIENCE = 1.0
 EVERY = 0.2
 """Seconds between two drawings, at least."""
 NEVER = float("inf")
+Read = Callable[[Capture, Filters, str], None]
+"""Takes a capture, the filters for it, and its name in tables."""
 ERASE = "\r\x1b[2K"
 LOST = {"dropped": "dropped by the kernel", "unread": "not shown"}
 """What is said of packets that captures lack, by what `Capture.lost` calls them."""
+
+
+def processes(asked: int, size: int | None) -> int:
+    """Return how many processes work on a capture of so many bytes, where so many or `AUTO` were asked for."""
+    if asked != AUTO:
+        return asked
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return available if hasattr(os, "fork") and (size or 0) >= LARGE else 1
 
 
 class InputFiles:
@@ -48,6 +60,8 @@ class InputFiles:
         self.files: list[str] = []
         self.refused: list[CaptureError] = []
         self._brought: set[str] = set()
+        self.named: list[tuple[str, str]] = []
+        """What the user named that stands for each file, and its path: both without the number of an exchange."""
         self.skipped: list[str] = []
         for name in names:
             try:
@@ -58,6 +72,8 @@ class InputFiles:
             if found != [name]:
                 self._brought.update(found)
             self.files += found
+            paths = [numbers[0] if (numbers := numbered(file)) else file for file in found]
+            self.named += [(path if found == [name] else name, path) for path in paths]
         self._brought.difference_update(names)
 
     def pass_over(self, file: str, error: CaptureError) -> bool:
@@ -87,22 +103,24 @@ def holds_tables(source: str) -> bool:
 
 
 def read_captures(
-    sources: Sequence[str], filters: Filters, read: Callable[[Capture, Filters], None], exchanges: Callable[[], int]
+    sources: Sequence[str], filters: Filters, read: Read, exchanges: Callable[[], int]
 ) -> tuple[list[str], bool]:
     """Have captures read one after the other, and say which cannot be; `exchanges` counts those read so far.
 
     Return the names of those that were read, and whether all were that the user named.
     """
+    from ...capture.names import named_files
 
     found, progress, names = InputFiles(sources), Progress(), list[str]()
     progress.exchanges = exchanges
+    named = {path: file.name for (_, path), file in zip(found.named, named_files(found.named), strict=True)}
     with progress.through(found.files):
         for source in found.files:
             try:
                 name, wanted = chosen(source, filters)
                 with open_capture(name) as capture:
                     progress.begin(capture.source)
-                    read(capture, wanted)
+                    read(capture, wanted, named.get(capture.name, ""))
                     names.append(capture.name)
             except CaptureError as error:
                 if not found.pass_over(source, error):

@@ -24,7 +24,7 @@ from ...exchanges.messages.peers import Peers
 from ...protocol.findings import Finding, Severity
 from ...views.render.diagnosis import CaseView
 from ...views.render.style import Look
-from . import UNDECODED
+from .failing import status_of
 from .output import heading, writer_for
 from .runner import Blocks, OpenFile, Runner, ignore
 
@@ -83,12 +83,16 @@ class LedgerOutput:
         runner.close()
 
     def write(
-        self, name: str, objects: Iterable[Mapping[str, Any]], lines: Iterable[str], *, bad: bool = False
-    ) -> None:
-        """Write what was found in a capture, of which there are objects and lines; `bad` makes the exit status."""
+        self, name: str, objects: Iterable[Mapping[str, Any]], lines: Iterable[str], *,
+        found: Iterable[Severity] = (), usual: str = "finding",
+    ) -> None:  # fmt: skip
+        """Write what was found in a capture, as objects or lines; `found` are the severities for the exit status.
+
+        They count as `usual` says where there is no --fail-on.
+        """
         writer = self.runner.writer
-        if bad and not self.runner.status:
-            self.runner.status = UNDECODED
+        if not self.runner.status:
+            self.runner.status = status_of(found, usual)
         if self.format == "json":
             named = {"file": name} if self.several else {}
             for one in objects:
@@ -108,4 +112,5 @@ class LedgerOutput:
         """
         loud = [case for case in cases if case.severity is not Severity.NOTE]
         cases = cases if notes else loud
-        self.write(name, map(case_object, cases), CaseView(self.look, file).lines(cases, ledgers), bad=bool(loud))
+        found = [case.severity for case in loud]
+        self.write(name, map(case_object, cases), CaseView(self.look, file).lines(cases, ledgers), found=found)

@@ -22,7 +22,7 @@ from ...analysis.ledgers.latency import Timed
 from ...analysis.logs.log import ApplicationLog
 from ...capture import Capture, Lost
 from ...capture.source import open_source
-from ...exchanges.engine.driver import Drive, Pairing, seldom_collected
+from ...exchanges.engine.driver import Drive, Pairing
 from ...exchanges.engine.engine import Engine
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.peers import Process, endpoint
@@ -96,7 +96,7 @@ class LiveStream:
         runner = self.runner
         with self.signals():
             try:
-                with seldom_collected(), self.opened(stream) as file:
+                with self.opened(stream) as file:
                     read(file)
             except KeyboardInterrupt:
                 runner.status = INTERRUPTED

@@ -14,7 +14,6 @@ import click
 
 from ...budget import DEFAULT, LEAST, MEMORY, VARIABLE, size_of
 from ...errors import InputError
-from ...extras import require
 from ...views.render.views import VIEWS, View
 from . import DEFINITIONS, printable
 
@@ -31,7 +30,7 @@ Command = Callable[..., Any]
 F = TypeVar("F", bound=Command)
 HELP: Final = {
     "color": "Colour the output; auto follows the terminal and NO_COLOR (default: auto).",
-    "conf": "Set a Spark configuration property. Repeatable.",
+    "conf": "Set a Spark property, or spark.hadoop.fs.s3a.* for S3. Repeatable.",
     "config": "Read brokers, TLS and SASL settings from a Java client.properties file.",
     "explain-fields": "Describe each field: next to it in a tree, below a hexdump.",
     "full": "Show long arrays and values in full (always so in a pipe).",
@@ -73,12 +72,31 @@ def rotation(text: str) -> Rotation:
     return Rotation(Size(SMALLEST_FILE).convert(size, None, None), int(files))
 
 
+def process_count(text: str) -> int:
+    """Parse how many processes to use; 0 is auto."""
+    if text != "auto" and not (text.isdecimal() and int(text)):
+        raise click.BadParameter(f"invalid number of processes {text!r}; use a number such as 4, or auto")
+    return int(text) if text != "auto" else 0
+
+
 def setting(text: str) -> tuple[str, str]:
     """Parse NAME=VALUE."""
     name, equals, value = text.partition("=")
     if not name or not equals:
         raise click.BadParameter(f"invalid property {text!r}; use NAME=VALUE, such as spark.executor.memory=4g")
     return name, value
+
+
+def _take_conf(
+    context: click.Context, option: click.Parameter, given: tuple[tuple[str, str], ...]
+) -> list[tuple[str, str]]:
+    """Keep the properties of S3 for kdbg's access to it, until the command ends; return those for Spark."""
+    if not given:
+        return []
+    from ...scale.spark.archive.s3 import use_properties
+
+    context.call_on_close(lambda: use_properties(()))
+    return use_properties(given)
 
 
 def all_of(*options: Callable[[F], F]) -> Callable[[F], F]:
@@ -142,10 +160,12 @@ latency_option: Final = click.option(
     help="Break down latency (network, broker, throttling) and show TCP statistics; see kdbg guide latency.",
 )
 jobs_option: Final = click.option(
-    "--jobs", "-j", type=click.IntRange(min=1), default=1, metavar="N",
-    help="Use N worker processes (default: 1); the output is the same.",
+    "--jobs", "-j", type=process_count, default="auto", metavar="N",
+    help="Use N processes (default: auto, which is all cores for captures of 100 MB or more); the output is the same.",
 )  # fmt: skip
-conf_option: Final = click.option("--conf", multiple=True, type=setting, metavar="K=V", help=HELP["conf"])
+conf_option: Final = click.option(
+    "--conf", multiple=True, type=setting, metavar="K=V", callback=_take_conf, help=HELP["conf"]
+)
 write_option: Final = click.option("--write", metavar="FILE.pcap", help=HELP["write"])
 listen_options: Final = all_of(
     click.option("--listen", "-l", default="127.0.0.1:19092", metavar="HOST:PORT",
@@ -212,6 +232,8 @@ input_options: Final = all_of(definitions_option, memory_option)
 
 def need_screen(command: str, hint: str = "omit --tui for pipes and files") -> None:
     """Raise `InputError` where no screen can be shown for a command."""
+    from ...extras import require
+
     require(command, "tui", "textual")
     if not (sys.stdout.isatty() and sys.stdin is not None):
         raise InputError(f"{command} needs a terminal; {hint}")

@@ -279,10 +279,10 @@ class Decrypting:
             tls.sent.attach(sent)
             tls.answered.attach(answered)
 
-        def decrypt(classifier: Classifier) -> None:
+        def decrypt(connection: Connection, classifier: Classifier) -> None:
             Tls(connection, classifier, self._keys, plain, _ignore).take_over(classifier)
 
-        return Classifier(lambda: connection.handshake, self._budget, _ignore, _ignore, decrypt).sides
+        return Classifier(connection, self._budget, _ignore, _ignore, decrypt).sides
 
 
 def _ignore(*what: object) -> None:

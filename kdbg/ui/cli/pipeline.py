@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,7 +14,8 @@ import click
 from ...errors import InputError
 from ...protocol.findings import Kind, Severity
 from ...protocol.findings.amounts import count
-from . import DEFINITIONS, INTERRUPTED, REFUSED, UNDECODED
+from . import DEFINITIONS, INTERRUPTED, REFUSED
+from .failing import fail_on_option, status_of
 from .filters import archive_filter_options, take_filters
 from .options import HELP, Size, conf_option, input_options
 from .output import say
@@ -65,6 +67,8 @@ def idle_time(value: str) -> float:
 @click.option("--values", is_flag=True, help="Write record keys, values and headers as well.")
 @click.option("--diagnose", is_flag=True, help="Diagnose each capture as well; kdbg diagnose DIR prints the causes.")
 @click.option("--append", is_flag=True, help="Append to existing tables what is new in the captures.")
+@click.option("--allow-duplicates", is_flag=True,
+              help="Decode copies of captures too, instead of skipping them.")  # fmt: skip
 @click.option("--follow", is_flag=True, help="Keep running and add new data in batches.")
 @click.option(
     "--interval", type=duration, default="30s", help="Set the interval between --follow batches (default: 30s)."
@@ -75,6 +79,7 @@ def idle_time(value: str) -> float:
                    "(default: 10m).")  # fmt: skip
 @archive_filter_options
 @click.option("--show-secrets", is_flag=True, help="Write passwords, tokens and other secrets as well.")
+@fail_on_option()
 @input_options
 @click.option("--verbose", is_flag=True, help=HELP["verbose"])
 def command(captures: tuple[str, ...], out: str, **options: Any) -> int:
@@ -112,36 +117,46 @@ def run_once(captures: tuple[str, ...], out: str, filters: Filters, given: dict[
     from concurrent.futures import ThreadPoolExecutor
 
     from ...scale.spark import session
-    from ...scale.spark.archive.plan import plan
+    from ...scale.spark.archive.plan import look_here, plan
     from ...scale.spark.commit import Output
     from ...scale.spark.follow.progress import resume
+    from ...scale.spark.jobs import FEW, Jobs
     from ...scale.spark.pipeline import Pipeline
     from .inputs import passed_over
 
     output = Output(out)
     before = output.progress()  # which refuses tables of earlier versions
-    batch, known = None, before.holds if given["append"] else None
-    planned = plan(captures, given["split"], rolled=given["rolled"], known=known)
+    how: dict[str, Any] = {name: given[name] for name in ("rolled", "allow_duplicates")}
     if given["append"]:
-        patience = round(given["forget"] * 1e9)
-        batch = resume(planned, before, captures, patience=patience, rolled=given["rolled"])
-        planned = batch.plan
-    if planned.refused:
-        say(passed_over([f"{name}: {problem}" for name, problem in planned.refused]))
-    if not planned.splits and (batch is None or batch.is_empty):
-        say("nothing to read" + (": the tables already contain these files" if before.files and batch else ""))
-        return REFUSED if not (before.files and batch) else 0
-    first = min((file.time for file in planned.files if file.time is not None), default=None)
-    options = options_of(given, filters.dated(first))
-    spark = session.start(given["master"], dict(given["conf"]), py_files=given["py_files"], verbose=given["verbose"])
-    try:
-        pipeline = Pipeline(spark, output, options)
+        how |= {"known": before.holds, "continues": before.earlier, "contents": output.contents()}
+    with ExitStack() as started:
+
+        @cache
+        def spark() -> Any:
+            conf = dict(given["conf"])
+            found = session.start(given["master"], conf, py_files=given["py_files"], verbose=given["verbose"])
+            started.callback(session.stop, found)
+            return found
+
+        def look(found: Sequence[Any], size: int) -> list[Any]:
+            return look_here(found, size) if len(found) <= FEW else Jobs(spark(), output.run).look(found, size)
+
+        planned, batch = plan(captures, given["split"], look=look, **how), None
+        if given["append"]:
+            patience = round(given["forget"] * 1e9)
+            batch = resume(planned, before, captures, patience=patience, rolled=given["rolled"])
+            planned = batch.plan
+        if planned.refused:
+            say(passed_over([f"{name}: {problem}" for name, problem in planned.refused]))
+        if not planned.splits and (batch is None or batch.is_empty):
+            say("nothing to read" + (": the tables already contain these files" if before.files and batch else ""))
+            return REFUSED if not (before.files and batch) else 0
+        first = min((file.time for file in planned.files if file.time is not None), default=None)
+        pipeline = Pipeline(spark(), output, options_of(given, filters.dated(first)))
         with ThreadPoolExecutor(1) as thread, progress(planned.size) as show:
             running = thread.submit(pipeline.run, planned) if batch is None else thread.submit(pipeline.grow, batch)
             is_complete = wait_for(running, lambda: show(*pipeline.progress()), pipeline.cancel)
         outcome = running.result() if is_complete or not running.exception() else None
-    finally:
-        session.stop(spark)
     if outcome is None:
         say("interrupted; the tables are unchanged")
         return INTERRUPTED
@@ -152,9 +167,11 @@ def options_of(given: dict[str, Any], filters: Filters) -> PipelineOptions:
     """Return the command line's options in the form that the pipeline takes."""
     from ...library import read_definitions
     from ...scale.spark.pipeline import PipelineOptions
+    from ...scale.spark.session import without_token
     from ...views.tables.message_columns import WantedRows
 
-    said = given | {"conf": [name for name, _ in given["conf"]]}  # the tables hold these; Spark's values may be keys
+    master = without_token(given["master"]) if given["master"] else None
+    said = given | {"conf": [name for name, _ in given["conf"]], "master": master}  # the tables hold no secrets
     for name, value in filters.given.items():
         said[name] = sorted(value) if isinstance(value, frozenset | tuple) else value
     return PipelineOptions(
@@ -224,7 +241,7 @@ def print_outcome(outcome: PipelineOutcome, out: str) -> int:
     if outcome.waiting:
         parts.append(f"{count(outcome.waiting, 'connection')} open")
     click.echo(" · ".join([*parts, f"tables in {escape(out)}"]), err=True)
-    return UNDECODED if any(Kind(kind).is_error for kind in findings) else 0
+    return status_of([*(Kind(kind).severity for kind in findings), *outcome.causes])
 
 
 def follow(captures: tuple[str, ...], out: str, filters: Filters, given: dict[str, Any]) -> int:
@@ -236,11 +253,14 @@ def follow(captures: tuple[str, ...], out: str, filters: Filters, given: dict[st
 
     from ...scale.spark import session
     from ...scale.spark.archive.plan import plan
+    from ...scale.spark.archive.s3 import is_s3
     from ...scale.spark.follow.followed import Followed, Following
     from .inputs import passed_over
 
     if given["append"]:
         raise InputError("--follow always appends; omit --append")
+    if is_s3(out):
+        raise InputError("--follow cannot write to S3; run kdbg pipeline --append on a schedule instead")
     named = [str(Path(name).resolve()) if "://" not in name else name for name in captures]
     options = options_of(given, filters.dated(time.time_ns()))
     output = Followed(out)

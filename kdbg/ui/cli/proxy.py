@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...errors import InputError
+from .failing import fail_on_option
 from .filters import filter_options, take_filters
 from .options import (
     certificate_key_option,
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
 @message_look_options
 @tree_options("--no-pager")
 @security_options
+@fail_on_option()
 @input_options
 def command(
     format: str, tui: bool, light: bool, no_decode: bool, otlp: str | None, metrics: str | None, **options: Any

@@ -10,7 +10,8 @@ import click
 
 from ...errors import InputError
 from ...views.tables.questions import QUESTIONS, Answer
-from . import REFUSED, UNDECODED
+from . import REFUSED
+from .failing import chosen_level, fail_on_option, status_of, status_of_problems
 from .filters import folder_of_tables, row_filter_options, take_filters, unmatched_lines
 from .options import HELP, choice_option, color_option, conf_option, input_options, raw_option, values_option
 from .output import Writer, look, write_out
@@ -54,6 +55,7 @@ class QuestionName(click.Choice[str]):
 @conf_option
 @click.option("--verbose", is_flag=True, help=HELP["verbose"])
 @color_option
+@fail_on_option()
 @input_options
 def command(
     arguments: tuple[str, ...], ask: tuple[str, ...], show_sql: bool, format: str, raw: bool, hide_values: bool,
@@ -82,8 +84,9 @@ def command(
     filters = take_filters(options)
     folder = folder_of_tables(sources, filters)
     if options["master"]:
-        if options["timeout"] is not None:
-            raise click.UsageError("--timeout cannot be combined with --master")
+        if options["timeout"] is not None or chosen_level():
+            option = "--fail-on" if options["timeout"] is None else "--timeout"
+            raise click.UsageError(f"{option} cannot be combined with --master")
         return by_spark(sources, asked, answers, options, hide=hide_values)
     if options["conf"] or options["verbose"]:
         raise click.UsageError("--conf and --verbose require --master")
@@ -101,9 +104,10 @@ def command(
         from ...scale.spark.delta import DeltaFolder
 
         named = {table for sql in asked.values() for table in database.named(sql)}
+        named |= {"problems"} if chosen_level() else set()
         show_tables(database, DeltaFolder(folder).files(named), named)
         show(asked, database.answer, answers)
-    return 0
+        return status_of_problems(lambda sql: database.answer(sql).rows) if chosen_level() else 0
 
 
 def parted(arguments: tuple[str, ...], ask: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
@@ -160,7 +164,7 @@ def of_captures(
     show(asked, database.answer, form)
     for line in unmatched_lines(decoded.seen):
         click.echo(f"kdbg: {line}", err=True)
-    return REFUSED if not is_complete else UNDECODED if decoded.undecoded else 0
+    return status_of(decoded.severities) if is_complete else REFUSED
 
 
 def show(asked: Mapping[str, str], ask: Callable[[str, int | None], Answer], form: AnswerFormat) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .failing import fail_on_option
 from .filters import filter_options, take_filters
 from .options import files_argument, input_options, raw_option, reader_options, take_readers, value_look_options
 from .output import heading, take_look, writer_for
@@ -42,6 +43,7 @@ WAYS = ("produced", "fetched", "stored")
 @click.option("--count", is_flag=True, help="Print only the number of records.")
 @filter_options
 @value_look_options
+@fail_on_option()
 @input_options
 def command(files: tuple[str, ...], format: str, keys: tuple[str, ...], count: bool, raw: bool, **options: Any) -> int:
     """Print produced and fetched records.

@@ -23,7 +23,6 @@ from ...capture import Capture, open_capture
 from ...capture.frames import Dissectors, Frames, FrameWriter
 from ...capture.packet import Packet
 from ...errors import CaptureError
-from ...exchanges.engine.driver import seldom_collected
 from ...exchanges.engine.engine import Engine
 from ...protocol.findings import Kind
 from ...protocol.findings.amounts import count
@@ -51,7 +50,6 @@ class Redaction:
     others: int = 0
     encrypted: int = 0
     blank: int = 0
-    in_pieces: bool = False
 
     def __init__(self, made: Substitutes) -> None:
         self.made = made
@@ -67,21 +65,18 @@ class Redaction:
             _again(source) as again,
             tempfile.SpooledTemporaryFile(SPOOLED) as file,
             tempfile.SpooledTemporaryFile(SPOOLED) as kept,
-            seldom_collected(),
         ):
             expected = Expected(file)  # type: ignore[arg-type]  # it is read, written and sought as any other
             with open_capture(again()) as capture:
                 self.survey(capture, expected)
             locator = Locator(expected, self.unread)
-            with Frames(again()) as frames:
-                table, dissectors = ConnectionTable(locator.accept), Dissectors()
-                for _, packet in packets(frames, dissectors):
-                    self.in_pieces = self.in_pieces or bool(dissectors.pieces)
-                    if packet is not None:
-                        table.receive(packet)
+            with open_capture(again()) as capture:
+                table = ConnectionTable(locator.accept)
+                for block in capture.blocks():
+                    table.receive_all(block)
                 table.close()
             locator.settle()
-            if self.in_pieces:
+            if capture.put_together:
                 with Frames(again()) as frames:
                     self.put_together(frames, locator, kept)
             with Frames(again()) as frames, AtomicFile(target, private=True, staged=True) as output:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import REFUSED, UNDECODED
+from . import REFUSED
+from .failing import fail_on_option, status_of_problems
 from .filters import filter_options, folder_of_tables, take_filters, unmatched_lines
 from .options import input_options, jobs_option
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 @click.option("--force", is_flag=True, help="Overwrite FILE even if it is not a kdbg report.")
 @filter_options
 @jobs_option
+@fail_on_option()
 @input_options
 def command(sources: tuple[str, ...], output: str, force: bool, jobs: int, **options: Any) -> int:
     """Create an HTML report from captures or pipeline tables.
@@ -79,29 +81,32 @@ def of_tables(folder: str, output: str) -> int:
             for capture, in_pieces, cases in judged:
                 diagnosis.add(cases, "" if in_pieces else capture)
         write_page(ask, [folder], output, diagnosis)
-    return 0
+        return status_of_problems(ask, "never")
 
 
 def of_captures(sources: Sequence[str], output: str, filters: Filters, jobs: int) -> int:
     """Make a page of captures; those that cannot be read are named and skipped. Return the exit status."""
     from contextlib import closing
+    from pathlib import Path
 
     from ...scale.query.report import Reported
-    from .inputs import read_captures
+    from .inputs import processes, read_captures
 
-    with closing(Reported(filters, jobs)) as collected:
+    size = sum(Path(source).stat().st_size for source in sources if Path(source).is_file())
+    with closing(Reported(filters, processes(jobs, size))) as collected:
         read, is_complete = read_captures(sources, filters, collected.capture, lambda: collected.exchanges)
         if not read:
             return REFUSED
-        undecoded = write_page(collected.ask, read, output, collected.diagnosis)
+        write_page(collected.ask, read, output, collected.diagnosis)
+        found = status_of_problems(collected.ask)
         if collected.left != 0:
             for line in unmatched_lines(collected.seen):
                 click.echo(f"kdbg: {line}", err=True)
-    return REFUSED if not is_complete else UNDECODED if undecoded else 0
+    return found if is_complete else REFUSED
 
 
-def write_page(ask: Ask, sources: list[str], output: str, diagnosis: ReportedCauses | None = None) -> int:
-    """Write the page; return how much could not be decoded. `diagnosis`: what is found in captures."""
+def write_page(ask: Ask, sources: list[str], output: str, diagnosis: ReportedCauses | None = None) -> None:
+    """Write the page. `diagnosis`: what is found in captures."""
     from ...atomic import AtomicFile
     from ...views.report.page import page, report
     from ...views.report.page_data import moving
@@ -110,7 +115,6 @@ def write_page(ask: Ask, sources: list[str], output: str, diagnosis: ReportedCau
     text = page(found, sources, moving(ask, found)).encode("utf-8", "backslashreplace")
     if output == "-":
         sys.stdout.buffer.write(text)
-        return found.undecoded
+        return
     with AtomicFile(output) as file:
         file.write(text)
-    return found.undecoded

@@ -28,7 +28,7 @@ import click
 from ...capture import Capture
 from ...errors import CaptureError
 from ...exchanges.engine.direction import Depth
-from ...exchanges.engine.driver import PAUSE, Drive, Fits, Pairing, seldom_collected
+from ...exchanges.engine.driver import PAUSE, Drive, Fits, Pairing
 from ...exchanges.filters.filter_set import Filters, FilterTally
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.peers import Attempts, Peers, Tried, endpoint
@@ -37,14 +37,16 @@ from ...protocol.findings.amounts import count
 from ...protocol.findings.facts import Encrypted
 from ...views.reading import BrokerFile, Merged, Named, chosen, engine_of, grouped, open_any
 from ...views.render.values import escape
-from . import INTERRUPTED, REFUSED, UNDECODED
+from . import INTERRUPTED, REFUSED
+from .failing import status_of
 from .filters import unmatched_lines
-from .inputs import FindingCounts, InputFiles, Progress, closing_parts, passed_over, until_interrupted
+from .inputs import AUTO, FindingCounts, InputFiles, Progress, closing_parts, passed_over, processes, until_interrupted
 from .output import Writer
 
 if TYPE_CHECKING:
     from ...analysis.logs.log import ApplicationLog
-    from ...exchanges.engine.engine import Watch
+    from ...exchanges.engine.engine import Engine, Watch
+    from ...exchanges.jobs import ExchangePool
     from .outlets import Outlet
 
 Blocks: TypeAlias = Iterator[list[Any]]
@@ -132,10 +134,10 @@ class Runner:
 
     @property
     def status(self) -> int:
-        """The exit status so far: what was set, or UNDECODED where a finding says that something could not be."""
+        """The exit status so far: what was set, or that of the findings, as --fail-on has it."""
         if self._status or not self._fails:
             return self._status
-        return UNDECODED if any(Kind(kind).is_error for kind in self.findings) else 0
+        return status_of(Kind(kind).severity for kind in self.findings)
 
     @status.setter
     def status(self, status: int) -> None:
@@ -163,7 +165,7 @@ class Runner:
         for error in found.refused:
             self.refuse(error)
         try:
-            with seldom_collected(), self.progress.through(found.files):
+            with self.progress.through(found.files):
                 files = grouped(found.files, self._merge)
                 for file in files:
                     opened = self._opened(file, choose, several=len(files) > 1)
@@ -272,7 +274,8 @@ class Runner:
             self.left = drive.left
             lines = 0 if isinstance(capture, Capture) else capture.lines
             self.counts.update(
-                packets=capture.packets, lines=lines, exchanges=drive.seen, shown=drive.wanted,
+                packets=capture.packets, lines=lines, exchanges=drive.seen + drive.elsewhere,
+                shown=drive.wanted + drive.elsewhere,
                 connections=engine.connections, others=engine.other_connections,
                 **capture.lost._asdict() if capture.lost is not None else {},
             )  # fmt: skip
@@ -287,6 +290,30 @@ class Runner:
             for problem in capture.problems:
                 self.findings.note(problem)
                 self.say(f"{file.name}: {escape(problem.text)}")
+
+    def processes(self, file: OpenFile, drive: Drive, asked: int) -> int:
+        """Return how many processes work on a capture, where so many or `AUTO` were asked for."""
+        if asked == AUTO and self._splittable(file, drive) is None:
+            return 1
+        return processes(asked, file.source.extent()[1])
+
+    def split(self, file: OpenFile, drive: Drive, pool: ExchangePool) -> None:
+        """Have the processes of a pool read parts of a capture, where all of it is wanted and none waits for more."""
+        found = self._splittable(file, drive)
+        if found is not None and pool.can_split:
+            from ...exchanges.split.engine import SplitEngine  # which one process does without
+
+            drive.split(SplitEngine(*found, pool))
+
+    def _splittable(self, file: OpenFile, drive: Drive) -> tuple[Engine, Capture] | None:
+        """Return engine and capture of a file of which all exchanges are wanted, and nobody has to see them in turn."""
+        from ...exchanges.engine.engine import Engine
+
+        engine, capture = drive.engine, file.capture
+        if not isinstance(capture, Capture) or type(capture) is not Capture or not isinstance(engine, Engine):
+            return None
+        takes_all = drive.takes_all and self.outlet is None and not self.given.given
+        return (engine, capture) if takes_all and file.source.pipe is None else None
 
     def chunks(self, file: OpenFile, drive: Drive) -> Iterator[list[Exchange]]:
         """Yield the wanted exchanges as `Drive.chunks` does; say in between what is odd about connections."""

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from .completion import dimension_names, sort_names
+from .failing import fail_on_option
 from .filters import filter_options, take_filters
 from .options import (
     choice_option,
@@ -51,6 +52,7 @@ def names(value: str | tuple[str, ...]) -> tuple[str, ...]:
 @look_options
 @jobs_option
 @merge_option
+@fail_on_option()
 @input_options
 def command(
     files: tuple[str, ...], by: tuple[str, ...], sort: str | None, top: int | None, format: str, latency: bool,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -63,8 +62,10 @@ def write_stats(runner: Runner, files: Sequence[str], asked: StatsOptions, look:
             names = drive.engine.names_then
             statistics.capture(file.name, names)
             pool: PoolCounter | None = None
-            if not (jobs == 1 or runner.writer.live or runner.timed or isinstance(file.capture, ApplicationLog)):
-                pool = PoolCounter(runner, statistics, jobs, names.topics)
+            is_plain = not (runner.writer.live or runner.timed or isinstance(file.capture, ApplicationLog))
+            if is_plain and (many := runner.processes(file, drive, jobs)) > 1:
+                pool = PoolCounter(runner, statistics, many, names.topics)
+                runner.split(file, drive, pool)
             try:
                 for chunk in runner.chunks(file, drive):
                     statistics.know(chunk)
@@ -149,21 +150,19 @@ class PoolCounter(ExchangePool):
         super().__init__(jobs - 1, topics, runner.writer.write, CHUNK)
         self._statistics, self._findings = statistics, runner.findings
 
-    def pack(self, exchanges: list[Exchange], copy: int) -> list[bytes]:
-        """Return exchanges as bytes, for a copy, with what is known of their connections."""
-        known = self._statistics.known(exchanges)
-        return [pickle.dumps((known, b"".join(super().pack(exchanges, copy))))]
+    def about(self, exchanges: Sequence[Exchange]) -> dict[int, str]:
+        """Return what is known of the connections of exchanges."""
+        return self._statistics.known(exchanges)
 
     def do(self, exchanges: list[Exchange], show: Show) -> None:
         """Count exchanges here."""
         self._statistics.take(exchanges, self._findings.note)
 
-    def do_packed(self, packed: bytes, show: Show) -> Counted:
+    def do_elsewhere(self, exchanges: list[Exchange], about: dict[int, str], show: Show) -> Counted:
         """Count exchanges in a copy; return what came of these alone."""
-        known, parcel = pickle.loads(packed)  # what this process packed
-        self._statistics.forget(known)
+        self._statistics.forget(about)
         self._findings.clear()
-        self.do(self._parcels.unpack(parcel), show)
+        self.do(exchanges, show)
         self._statistics.finish()
         return [(table.rows, table.others) for table in self._statistics.tables], Counter(self._findings)
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...errors import InputError, UnknownCapture
-from . import REFUSED, UNDECODED
+from . import REFUSED
+from .failing import fail_on_option, status_of
 from .filters import filter_options, take_filters
 from .options import (
     Size,
@@ -73,6 +74,7 @@ SHARE = 10
 @message_look_options
 @reader_options
 @tree_options("--no-pager")
+@fail_on_option("error; finding with --diagnose")
 @input_options
 def command(
     interface: str, bpf: str | None, via: str | None, container: tuple[str, ...], path: str | None, rotate: Any,
@@ -220,8 +222,8 @@ def diagnose_stream(stream: LiveStream, file: OpenFile, output: ExchangeOutput, 
     found = diagnose(ledgers)
     for line in map(case_line, found) if format == "json" else CaseView(output.look, "").lines(found):
         runner.writer.write(line)
-    if any(case.severity is not Severity.NOTE for case in found) and not runner.status:
-        runner.status = UNDECODED
+    if not runner.status:
+        runner.status = status_of((case.severity for case in found), "finding")
     if runner.outlet is not None:
         runner.outlet.take_causes(found)
 

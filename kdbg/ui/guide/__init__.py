@@ -19,6 +19,11 @@ FORMER: Final = {
 """Topics by the names that they had before; `kdbg guide` takes both."""
 
 
+def dashboard(name: str) -> str:
+    """Return a Grafana dashboard as JSON: of `metrics` of Prometheus, or of the `tables` of a pipeline."""
+    return (files(__package__) / "dashboards" / f"{name}.json").read_text(encoding="utf-8")
+
+
 def groups() -> dict[str, dict[str, str]]:
     """Return each group's topics: their names, and the sentence that says what each is about."""
     return {

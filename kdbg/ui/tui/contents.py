@@ -92,13 +92,17 @@ class Beside(NamedTuple):
 
 
 class Original(NamedTuple):
-    """An exchange as its capture has it, packed; or why there is none. `topics` are the names of topic ids."""
+    """An exchange as its capture has it, packed; or why there is none. `topics` are the names of topic ids.
+
+    `command` is what shows it, "" where its number is unknown.
+    """
 
     numbers: bytes = b""
     common: bytes = b""
     data: bytes = b""
     topics: Mapping[UUID, str] = {}
     missing: str = ""
+    command: str = ""
 
     def exchange(self) -> Exchange | None:
         """Return it."""
@@ -150,7 +154,7 @@ class TableRows(ExchangeContents):
                     parts[-1].notes.append(f"the first {len(rows):,} of {whole:,}; use kdbg query for all")
             return looked._replace(opened=OpenedExchange(parts, []))
         first, *others = looked.opened.parts
-        known = [replace(first, missing=""), *others]
+        known = [replace(first, missing="", notes=[told.command] if told.command else []), *others]
         exchange = told.exchange()
         if exchange is None:
             missing = MessageFields("bytes", missing=f"not in tables; {escape(told.missing)}")

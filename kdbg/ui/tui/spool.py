@@ -21,7 +21,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from ...exchanges.messages.exchange import Exchange
-from ...exchanges.messages.serialization import NUMBERS, Packed, unpack
+from ...exchanges.messages.serialization import NUMBERS, Packed, places, unpack
 from ...protocol.wire.readings.outline import NamesThen
 from .index import Parcel, Start
 
@@ -134,14 +134,6 @@ class SpoolReader:
         both = os.pread(self._file, parcel.numbers + parcel.common, parcel.start)
         numbers, common = both[: parcel.numbers], both[parcel.numbers :]
         return numbers, common, places(numbers)
-
-
-def places(numbers: bytes) -> list[int]:
-    """Return where the bytes of each exchange of a parcel begin, and where the last ends."""
-    found = [0]
-    for _, _, _, _, _, *rest in NUMBERS.iter_unpack(numbers):
-        found.append(found[-1] + max(rest[0], 0) + max(rest[6], 0) + rest[12])
-    return found
 
 
 class Chunk(NamedTuple):

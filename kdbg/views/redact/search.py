@@ -24,10 +24,13 @@ LENGTH = re.compile(rb"[\x04-\x0a](?=([!-~]{4,5}))")
 """A length, of any kind, and what may be a short text after it."""
 HEX = re.compile(rb"[0-9a-fA-F]+")
 BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{8,}")
-BATCH = re.compile(rb"(?s)\0(?=\0......(\0...|\x01...)....\x02....\0(.))")
-MESSAGE = re.compile(rb"(?s)\0(?=\0......(\0...)....([\0\x01])[\x01-\x03\x09-\x0b])")
-"""The beginnings of a batch and of a message that may be compressed: offset, length, magic, attributes."""
 CODEC, BATCH_HEADER = 7, 61
+CODECS = re.escape(bytes(byte for byte in range(256) if byte & CODEC))
+COMPRESSED = re.compile(
+    rb"(?s)\0(?=\0......([\0\x01]...)....(?:\x02....\0(?P<batch>[%b])|(?P<magic>[\0\x01])[\x01-\x03\x09-\x0b]))"
+    % CODECS
+)
+"""The beginning of a batch or a message that may be compressed: offset, length, magic, attributes."""
 DEEPEST = 2
 _STANDARD = bytes.maketrans(b"-_", b"+/")
 
@@ -129,15 +132,14 @@ class LeakSearch:
 
 def _opened(data: bytes) -> Iterator[bytes]:
     """Yield what is compressed in batches and in messages of magic 0 and 1, as far as it can be decompressed."""
-    for found in BATCH.finditer(data):
-        if not found[2][0] & CODEC:
+    for found in COMPRESSED.finditer(data):
+        end, batch, magic = found.end(1) + int.from_bytes(found[1]), found["batch"], found["magic"]
+        if batch:
+            yield from _decompressed(batch[0] & CODEC, data[found.start() + BATCH_HEADER : end], 2)
             continue
-        end = found.end(1) + int.from_bytes(found[1])
-        yield from _decompressed(found[2][0] & CODEC, data[found.start() + BATCH_HEADER : end], 2)
-    for found in MESSAGE.finditer(data):
-        start, end = found.end(2) + 1 + 8 * found[2][0], found.end(1) + int.from_bytes(found[1])
+        start = found.end("magic") + 1 + 8 * magic[0]
         start += 4 + max(int.from_bytes(data[start : start + 4], signed=True), 0)
-        yield from _decompressed(data[found.end(2)] & CODEC, data[start + 4 : end], found[2][0])
+        yield from _decompressed(data[found.end("magic")] & CODEC, data[start + 4 : end], magic[0])
 
 
 def _decompressed(codec: int, data: bytes, magic: int) -> Iterator[bytes]:

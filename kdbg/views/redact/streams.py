@@ -13,7 +13,7 @@ in a row that could be text.
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right, insort
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import BinaryIO, NamedTuple, TypeAlias
@@ -193,7 +193,12 @@ class Places:
 
         Sizes are those that were read: another copy of the segment may hold anything there.
         """
-        made, end, done = bytearray(UNREAD * len(data)), start + len(data), start
+        end = start + len(data)
+        whole = bisect_left(self._starts, start + SIZE)
+        if whole < len(self._starts) and (self._starts[whole], self._ends[whole]) == (start + SIZE, end):
+            self._file.seek(self._kept[whole])
+            return self._sizes[whole].to_bytes(SIZE) + self._file.read(end - start - SIZE)
+        made, done = bytearray(UNREAD * len(data)), start
         place = max(bisect_right(self._starts, start) - 1, 0)
         while place < len(self._starts) and self._starts[place] - SIZE < end:
             first, last = self._starts[place], self._ends[place]

@@ -34,6 +34,8 @@ STRUCTURE = frozenset({b"snappy", b"status", b"scope", b"openid", b"configuratio
 """Words that compressed bytes begin with, and keys of JSON that stays."""
 WINDOW = 8
 """Bytes of a secret that are compared at once."""
+_UNMARKED = bytes({*range(256)} - {*b".:-_"})
+"""What is not between the numbers of an address."""
 _BESIDE = bytes(letter if bytes([letter]).isalnum() else 32 for letter in range(256))
 _INSIDE = bytes(letter if bytes([letter]).isalnum() or letter in b".-_:/+=@" else 32 for letter in range(256))
 IPV4 = re.compile(rb"(?<![0-9])(?=([0-9]{1,3})([-._])([0-9]{1,3})\2([0-9]{1,3})\2([0-9]{1,3})(?![0-9]))")
@@ -82,6 +84,8 @@ def pieces(word: bytes) -> list[bytes]:
 
 def addresses(word: bytes) -> Iterable[bytes]:
     """Yield the IP and hardware addresses that a word in small letters spells, packed."""
+    if len(word.translate(None, _UNMARKED)) < 2:
+        return
     for found in IPV4.finditer(word) if max(map(word.count, (b".", b"-", b"_"))) > 2 else ():
         parts = [int(found[i]) for i in (1, 3, 4, 5)]
         if max(parts) < 256:

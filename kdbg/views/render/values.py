@@ -7,7 +7,6 @@ once, then times of day.
 
 from __future__ import annotations
 
-import re
 import uuid
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -52,15 +51,15 @@ class Memo(dict[Any, Made]):
         return text
 
 
-MAYBE_WIDE: Final = re.compile("[\u0300-\U0010ffff]")
-"""All letters that are wide, and others: below them none is."""
+FIRST_WIDE: Final = "\u0300"
+"""Letters below are narrow."""
 
 
 def cells(text: str) -> int:
     """Return how many columns of a terminal a text takes at most: East Asian wide letters take two."""
     if text.isascii():
         return len(text)
-    return len(text) + sum(east_asian_width(letter) in "WF" for letter in MAYBE_WIDE.findall(text))
+    return len(text) + sum(east_asian_width(letter) in "WF" for letter in text if letter >= FIRST_WIDE)
 
 
 def cut(text: str, room: int) -> str:

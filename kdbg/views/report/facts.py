@@ -101,9 +101,7 @@ def total(ask: Ask) -> Total | None:
     first, last, exchanges, size, unanswered = row
     if not exchanges or first is None:
         return None
-    [(erroneous,)] = ask(f"""
-        SELECT COUNT(*) FROM (SELECT DISTINCT capture, connection_id, request_packet, response_packet, correlation_id,
-                                              request_time FROM {ERRORS}) AS with_errors""")
+    [(erroneous,)] = ask(f"SELECT COUNT(DISTINCT exchange_uid) FROM {ERRORS}")
     [(connections, clients)] = ask("SELECT COUNT(*), COUNT(DISTINCT host) FROM connections WHERE exchanges > 0")
     return Total(first, last, exchanges, size, erroneous, unanswered, connections, clients)
 

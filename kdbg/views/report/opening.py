@@ -24,7 +24,7 @@ MOST_WORTH = 15
 """Exchanges of one kind that are worth looking at."""
 MOST_EVENTS = 5000
 """Of groups, looked through for names."""
-WHERE = "number, capture, connection_id, connection, client_id, api, request_time, latency_us"
+WHERE = "number, run, capture, connection_uid, connection, client_id, api, request_time, latency_us"
 
 
 class Worth(NamedTuple):
@@ -32,8 +32,9 @@ class Worth(NamedTuple):
 
     why: str
     number: int | None
+    run: str | None
     capture: str
-    connection_id: int
+    connection_uid: str
     connection: str | None
     client_id: str | None
     api: str | None
@@ -150,8 +151,7 @@ def erring(ask: Ask) -> Point | None:
     places: dict[Row, dict[str, list[int]]] = defaultdict(dict)
     for *key, topic, partition in ask("""
         SELECT DISTINCT partitions.client_id, host, error, api, COALESCE(topic, topic_id) AS topic, partition
-        FROM partitions JOIN connections ON partitions.capture = connections.capture
-                                        AND partitions.connection_id = connections.connection_id
+        FROM partitions JOIN connections USING (connection_uid)
         WHERE error_code <> 0 ORDER BY 5, 6"""):
         places[tuple(key)].setdefault(label(topic), []).append(partition)
     lines = []
@@ -176,7 +176,7 @@ def late(ask: Ask) -> Point | None:
         return None
     lines = []
     for time, row in found[:MOST_LINES]:
-        where = "" if row.number is None else f" ({row.connection}, #{row.number})"  # tables do not number exchanges
+        where = "" if row.number is None else f" ({row.connection}, #{row.number})"  # of a large capture in tables
         in_all = f", latency {duration(row.latency)}" if row.latency is not None and row.latency > time else ""
         lines.append(OpeningLine(f"{label(row.api)} of {_name(row.client_id)}{where}: {duration(time)}{in_all}"))
     title = f"Slow responses, up to {duration(found[0][0])} above the allowed wait"
@@ -246,23 +246,24 @@ def worth_looking(ask: Ask) -> ReportTable:
     every = [*firsts(ask, "error", ERRORS), *odd, *late]
     merged: dict[object, Worth] = {}
     for row in every:
-        key = row[1:8]
+        key = row[1:9]
         merged[key] = row._replace(why=f"{merged[key].why}, {row.why}") if key in merged else row
     titles = ("exchange", "command", "why", "client", "connection", "API", "time")
     rows = sorted(merged.values(), key=lambda row: (row.time, row.number or 0, row.why))
-    cells = [(row.number, command(row), row.why, label(row.client_id), row.connection, label(row.api),
-              row.time) for row in rows]  # fmt: skip
-    if all(row.number is None for row in rows):  # a pipeline's tables do not number exchanges
+    paths = {(run, capture): path for run, capture, path in ask("SELECT run, capture, path FROM places")}
+    cells = [(row.number, command(row.number, paths.get((row.run, row.capture), "")), row.why, label(row.client_id),
+              row.connection, label(row.api), row.time) for row in rows]  # fmt: skip
+    if all(row.number is None for row in rows):  # as a pipeline leaves those of large captures
         return table("Notable exchanges", titles[2:], [cell[2:] for cell in cells], [queries.WORTH])
     return table("Notable exchanges", titles, cells, [queries.WORTH])
 
 
-def command(row: Worth) -> str | None:
-    """Return the command that shows an exchange; None where its capture was no file, or nobody knows its number."""
-    if row.number is None or row.capture in ("-", "<stdin>") or "\\" in row.capture:
+def command(number: int | None, path: str) -> str | None:
+    """Return the command that shows an exchange; None where its capture is not one file, or its number is unknown."""
+    if number is None or path in ("", "-", "<stdin>") or "\\" in path:
         return None
-    name = row.capture if shlex.quote(row.capture) == row.capture else None
-    numbered = f"{row.capture}#{row.number}"
+    name = path if shlex.quote(path) == path else None
+    numbered = f"{path}#{number}"
     return f"kdbg decode {numbered if name else shlex.quote(numbered)}"
 
 

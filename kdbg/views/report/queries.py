@@ -2,8 +2,8 @@
 
 DuckDB runs it (scale/query/report.py). `exchanges`, `partitions`, `connections`, `groups`, `problems` and `files` are
 those of tables/columns.py, with points in time as microseconds since the epoch; `connections` also has `host`, the
-client without its port, and `errors` has a row for each error that an exchange tells of. Tables of a pipeline number
-neither connections nor exchanges: `connection` and `number` are null there.
+client without its port, and `errors` has a row for each error that an exchange tells of. `places` has the path of each
+capture that is one file.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ API: Keys = {"API": "COALESCE(api, 'unknown')"}
 """The key of tables that call an API so of which nobody knows the name."""
 EITHER = "COALESCE(request_bytes, 0) + COALESCE(response_bytes, 0)"
 UNANSWERED = "CASE WHEN answered IS NULL THEN 1 ELSE 0 END"
-CONNECTION = "capture, connection_id"
+CONNECTION = "connection_uid"
 _OF_CONNECTION = ("host", "client_id", "software_name", "software_version")
 _COMMITS = ", ".join(map(repr, COMMITS))
 
@@ -193,25 +193,19 @@ _COMMITS = ", ".join(map(repr, COMMITS))
 def _with_connection(source: str, name: str) -> str:
     """Return the SQL for exchanges, or their errors, beside what is known of their connections."""
     columns = ", ".join(f"connections.{column} AS of_{column}" for column in _OF_CONNECTION)
-    on = f"{name}.capture = connections.capture AND {name}.connection_id = connections.connection_id"
-    return f"(SELECT {name}.*, {columns} FROM {source} JOIN connections ON {on}) AS connected"
+    return f"(SELECT {name}.*, {columns} FROM {source} JOIN connections USING (connection_uid)) AS connected"
 
 
 BESIDE, WRONG = _with_connection("exchanges", "exchanges"), _with_connection(ERRORS, "wrong")
 PARTITIONS = f"(SELECT partitions.*, '{TOPIC}' || COALESCE(topic, topic_id) AS topics FROM partitions) AS named"
 PROBLEMS = """(
     SELECT problems.*, known.topics FROM problems LEFT JOIN (
-        SELECT capture, connection_id, request_time, COALESCE(correlation_id, 0) AS correlation, MIN(topics) AS topics
-        FROM exchanges GROUP BY 1, 2, 3, 4) AS known
-    ON problems.capture = known.capture AND problems.connection_id = known.connection_id
-        AND problems.request_time = known.request_time AND COALESCE(problems.correlation_id, 0) = known.correlation
+        SELECT exchange_uid, MIN(topics) AS topics FROM exchanges GROUP BY 1) AS known USING (exchange_uid)
     ) AS beside"""
 JOINS = """(
     SELECT groups.*, known.api, known.topics FROM groups LEFT JOIN (
-        SELECT capture, connection_id, request_time, MIN(api) AS api, MIN(topics) AS topics
-        FROM exchanges GROUP BY 1, 2, 3) AS known
-    ON groups.capture = known.capture AND groups.connection_id = known.connection_id
-        AND groups.time = known.request_time
+        SELECT exchange_uid, MIN(api) AS api, MIN(topics) AS topics FROM exchanges GROUP BY 1) AS known
+    USING (exchange_uid)
     WHERE event IN ('join', 'sync') AND generation_id > 0) AS joined"""
 """SQL: what lists are made of, each with client, API, broker and topics of the exchange that it belongs to."""
 

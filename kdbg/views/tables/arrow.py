@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from .cells import LAYOUTS, WIDTHS, Cells, Shared
+from .columns import RUN
 from .columns import TABLES as COLUMNS
 
 
@@ -40,8 +41,8 @@ DUCKDB_TABLES: dict[str, pa.Schema] = {
 """The same as DuckDB takes them: its maps have every key once, and a record's headers may not."""
 
 
-def batch(cells: Cells, table: str) -> pa.RecordBatch:
-    """Return rows of a table as an Arrow batch."""
+def batch(cells: Cells, table: str, run: str | None = None) -> pa.RecordBatch:
+    """Return rows of a table, made by a run, as an Arrow batch."""
     schema, width, found = TABLES[table], WIDTHS[table], dict[str, pa.Array]()
     for place, name in enumerate(LAYOUTS[table]):
         column = list(cells[place::width])
@@ -55,6 +56,7 @@ def batch(cells: Cells, table: str) -> pa.RecordBatch:
         for number, each in enumerate(name):
             values = _array([cell.columns[number] for cell in distinct], schema.field(each).type)
             found[each] = values.take(places)
+    found[RUN] = pa.repeat(pa.scalar(run, TYPES["text"]), len(cells) // width)
     return pa.RecordBatch.from_arrays([found[name] for name in schema.names], schema=schema)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from ...protocol.wire.readings.outline import Topics
-from .columns import TABLES, TIMES, WHO
+from .columns import RUN, TABLES, TIMES, WHO
 
 FIRST, LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
 """Microseconds from 1970 to the years 1 and 9999: what readers of Parquet can show."""
@@ -26,6 +26,11 @@ def moment(nanoseconds: int) -> int | None:
     Only pcapng has room for such a time.
     """
     return micros(nanoseconds) if abs(nanoseconds) < NEVER else None
+
+
+def storable(nanoseconds: int) -> int:
+    """Return a packet's time, clamped to what 64 bits hold."""
+    return min(max(nanoseconds, -NEVER), NEVER)
 
 
 def micros(nanoseconds: int) -> int:
@@ -94,7 +99,7 @@ def _layout(table: str) -> Layout:
     """Return the columns of each cell: a cell stands where the first of its columns does."""
     first = {columns[0]: columns for columns in SHARED.get(table, ())}
     within = {column for columns in first.values() for column in columns[1:]}
-    return tuple(first.get(column, column) for column in TABLES[table] if column not in within)
+    return tuple(first.get(column, column) for column in TABLES[table] if column not in within and column != RUN)
 
 
 LAYOUTS: dict[str, Layout] = {table: _layout(table) for table in TABLES}
@@ -115,10 +120,10 @@ def plain(add: AddRow) -> Add:
 
 
 def _flat(table: str) -> Callable[[Cells], TableRow]:
-    """Return what puts the values of a row's cells into the order of the columns."""
+    """Return what puts the values of a row's cells into the order of the columns; the run is not known."""
     if table not in SHARED:
-        return tuple
-    names = [name for cell in LAYOUTS[table] for name in ((cell,) if isinstance(cell, str) else cell)]
+        return lambda cells: (*cells, None)
+    names = [name for cell in LAYOUTS[table] for name in ((cell,) if isinstance(cell, str) else cell)] + [RUN]
     in_order = itemgetter(*map(names.index, TABLES[table]))
 
     def flat(cells: Cells) -> TableRow:
@@ -128,7 +133,7 @@ def _flat(table: str) -> Callable[[Cells], TableRow]:
                 values += cell.columns
             else:
                 values.append(cell)
-        row: TableRow = in_order(values)
+        row: TableRow = in_order([*values, None])
         return row
 
     return flat

@@ -6,16 +6,22 @@ the order of the columns.
 
 from __future__ import annotations
 
+RUN = "run"
 CAUSES, RUNS = "causes", "runs"
 """The tables beside these: what diagnosis found, and the runs of the pipeline that wrote the tables."""
 STATE = "_kdbg.json"
 """The file that stood for the table of runs up to kdbg 0.1: see scale/spark/maintenance.py."""
+_PARTS = "null if kdbg pipeline divided the capture, and in DataFrames of captures"
 _WHO = {
-    "capture": ("text", "the file, or the common name of the files of one rotated capture"),
+    "capture": ("text", "name of the capture point: of the file, without what rotation and compression added to it"),
     "connection_id": ("long", "number of the first packet of the connection in the capture"),
     "client": ("text", "address:port"),
     "broker": ("text", "address:port"),
-    "connection": ("text", "`c1` and so on, as in the views; null on Spark, which decodes captures in parts"),
+    "connection": ("text", f"`c1` and so on, as in the views; {_PARTS}"),
+    "connection_uid": (
+        "text",
+        "identity of the connection: hash of capture, addresses, ports, time of the first packet",
+    ),
 }
 """Which connection: the first columns of every table about one."""
 _WHAT = {
@@ -25,12 +31,25 @@ _WHAT = {
     "correlation_id": ("int", "correlation id in the request header"),
     "client_id": ("text", "client id in the request header"),
     "request_time": ("time", "time of the first byte of the request, or of the response if the request is missing"),
+    "exchange_uid": ("text", "identity of the exchange: connection_uid, time of its first byte, correlation id"),
 }
 """Which exchange of it."""
-_NUMBER = ("long", "number of the exchange, as in `#1` and `FILE#1`; null on Spark, which decodes captures in parts")
+_NUMBER = ("long", f"number of the exchange, as in `#1` and `FILE#1`; {_PARTS}")
+
+_RUN = ("text", "name of the run of the pipeline, as in the table runs; null in `kdbg query CAPTURE`")
+"""The last column of every table: the same in all rows of a run."""
+KEYS: dict[str, tuple[str, ...]] = {
+    "exchanges": ("exchange_uid",),
+    "partitions": ("exchange_uid", "topic", "topic_id", "partition", "group_id"),
+    "connections": ("connection_uid",),
+    "files": ("run", "file"),
+}
+"""Table by table, the columns of which no two rows have the same values; rows of the other tables may be alike."""
+REFERENCES = {"connection_uid": "connections", "exchange_uid": "exchanges"}
+"""The columns by which tables are joined, and the table whose key each is."""
 
 _TIMES = {
-    f"{name}_us": ("long", f"{about}; null on Spark, if unknown, and if not requested")
+    f"{name}_us": ("long", f"{about}; null if unknown or not requested; {_PARTS}")
     for name, about in {
         "waiting": "part of the latency: waiting for earlier requests on the connection",
         "throttle": "part of the latency: throttling of the client",
@@ -135,9 +154,10 @@ _TABLES: dict[str, dict[str, tuple[str, str]]] = {
         "member_ids": ("texts", "of a join: all members of the generation, from the response to the leader"),
         "newcomer": ("boolean", "old name of new_member"),
         "new_member": ("boolean", "of a join: whether the member is new (no member id, or epoch 0 in KIP-848)"),
+        "exchange_uid": _WHAT["exchange_uid"],
     },
     "problems": _WHO | _WHAT | {
-        "file": ("text", "file of the capture, if the problem is that of the file"),
+        "file": ("text", "path of the file, as in files, if the problem is that of the file"),
         "kind": ("text", "kind of the finding: kdbg guide findings"),
         "severity": ("text", "error, warning or note"),
         "side": ("text", "request or response; null for a connection or a file"),
@@ -149,8 +169,8 @@ _TABLES: dict[str, dict[str, tuple[str, str]]] = {
         "old_kind": ("text", "name of the kind up to kdbg 0.1; null if it is the same"),
     },
     "files": {
-        "capture": ("text", "common name of the files of one rotated capture"),
-        "file": ("text", "path of the file"),
+        "capture": _WHO["capture"],
+        "file": ("text", "path of the file below the folder that the command line named"),
         "size": ("long", "size of the file in bytes"),
         "packets": ("long", "number of packets"),
         "tcp_packets": ("long", "number of TCP packets"),
@@ -168,6 +188,8 @@ _TABLES: dict[str, dict[str, tuple[str, str]]] = {
 """The columns of every table, each with its kind and its meaning."""
 TIMES = tuple(_TIMES)
 """The columns on where the time of an exchange went, which are worked out only for those who ask."""
+for _columns in _TABLES.values():
+    _columns[RUN] = _RUN
 WHO, WHAT = ({column: kind for column, (kind, _) in columns.items()} for columns in (_WHO, _WHAT))
 TABLES: dict[str, dict[str, str]] = {
     table: {column: kind for column, (kind, _) in columns.items()} for table, columns in _TABLES.items()

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from ...analysis.ledgers import Ledgers
 from ...analysis.ledgers.latency import Timed
 from ...capture import Capture, Packet
-from ...exchanges.engine.driver import Drive, Fits, Pairing, seldom_collected
+from ...collector import seldom_collected
+from ...exchanges.engine.driver import Drive, Fits, Pairing
 from ...exchanges.engine.engine import Engine
 from ...exchanges.filters.filter_set import Filters, FilterTally
 from ...exchanges.jobs import ExchangePool
@@ -54,8 +55,8 @@ class ConnectionStatistics:
         if self._peers is None or self._peers[0] != client:  # it is asked for each exchange, and changes once
             ends = self.connection.initiator, self.connection.acceptor
             number = self.connection.number if self.numbered else 0
-            first = self.connection.first_packet
-            self._peers = client, Peers(number, ends[client], ends[1 - client], first, self.tls)
+            first, start = self.connection.first_packet, self.connection.start
+            self._peers = client, Peers(number, ends[client], ends[1 - client], first, self.tls, start=start)
         return self._peers[1]
 
     def heard(self, exchange: Exchange) -> None:
@@ -135,18 +136,21 @@ class Decoding:
         """Return what has `make` make the rows of exchanges in several processes; None where this one does."""
         return None
 
-    def capture(self, capture: Capture, filters: Filters | None = None) -> None:
-        """Decode a capture to its end, or to the limit; `filters` are those for it, where not those for all."""
-        name = escape(capture.name)
+    def capture(self, capture: Capture, filters: Filters | None = None, name: str = "") -> None:
+        """Decode a capture to its end, or to the limit; `filters` are those for it, where not those for all.
+
+        `name` is what rows call it, where that is not the path of its file.
+        """
+        name = escape(name or capture.name)
         with seldom_collected():
             self._read(capture, name, filters or self.filters)
-        problems = capture.problems
+        problems, skipped = capture.problems, None if (filters or self.filters).port else 0
         for finding in problems:
             self.add("problems", None, (name, *NO_ENDS, *NO_EXCHANGE, *problem_columns(finding, name)), 0)
         first, last = (None if time is None else moment(time) for time in (capture.first_time, capture.last_time))
         self.add("files", first, (
-            name, name, None, capture.packets, capture.packets - capture.other, capture.other, None, capture.bytes, 1,
-            first, last, None, "; ".join(finding.text for finding in problems) or None, None,
+            name, name, None, capture.packets, capture.packets - capture.other, capture.other, skipped, capture.bytes,
+            1, first, last, None, "; ".join(finding.text for finding in problems) or None, skipped,
         ), 0)  # fmt: skip
 
     def _read(self, capture: Capture, name: str, filters: Filters) -> None:

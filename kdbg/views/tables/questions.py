@@ -16,6 +16,8 @@ from typing import Any, Final, NamedTuple
 
 FENCED: Final = ("UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID", "FENCED_MEMBER_EPOCH", "UNRELEASED_INSTANCE_ID")
 """Errors by which a coordinator tells that it no longer counts on a member."""
+UID: Final = "COALESCE(connection_uid, capture || ' ' || connection_id)"
+"""What identifies a connection, in tables of kdbg 0.1 too."""
 
 REBALANCES: Final = f"""
 WITH heard AS (  -- whose a member id is
@@ -239,7 +241,8 @@ FROM exchanges
 GROUP BY 1, 2
 UNION ALL
 SELECT date_trunc('minute', request_time), api, COALESCE(topic, topic_id),
-    COUNT(DISTINCT (capture, connection_id, request_time, correlation_id)), NULL, SUM(records), SUM(bytes)
+    COUNT(DISTINCT (capture, connection_uid, connection_id, request_time, correlation_id)), NULL, SUM(records),
+    SUM(bytes)
 FROM partitions
 WHERE bytes IS NOT NULL
 GROUP BY 1, 2, 3
@@ -291,15 +294,15 @@ ORDER BY p95_ms DESC, client_id, host
     ),
     "versions": Question(
         "which software clients run, and the API versions they use",
-        """
+        f"""
 WITH spoken AS (
-    SELECT capture, connection_id, collect_set(api || ' v' || api_version) AS apis
+    SELECT {UID} AS uid, collect_set(api || ' v' || api_version) AS apis
     FROM exchanges
-    GROUP BY capture, connection_id
+    GROUP BY 1
 )
 SELECT software_name, software_version, client_id, COUNT(*) AS connections,
     array_sort(array_distinct(flatten(collect_list(apis)))) AS apis
-FROM connections LEFT JOIN spoken USING (capture, connection_id)
+FROM connections LEFT JOIN spoken ON uid = {UID}
 WHERE kafka
 GROUP BY software_name, software_version, client_id
 ORDER BY software_name NULLS LAST, software_version, client_id
@@ -323,10 +326,10 @@ ORDER BY SUM(bytes) DESC, topic
     ),
     "no-response": Question(
         "requests without a response, and how long they waited",
-        """
-SELECT request_time, api, exchanges.client_id, client, broker, correlation_id,
+        f"""
+SELECT request_time, api, client_id, client, broker, correlation_id,
     (unix_micros(end_time) - unix_micros(request_time)) / 1000 AS waited_ms  -- till the end of the connection
-FROM exchanges LEFT JOIN connections USING (capture, connection_id, client, broker)
+FROM exchanges LEFT JOIN (SELECT {UID} AS uid, end_time FROM connections) AS known ON uid = {UID}
 WHERE answered IS NULL
 ORDER BY request_time, client, correlation_id, api, waited_ms
 """,

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from hashlib import blake2b
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from ...capture.names import capture_name
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.known import Known
 from ...exchanges.messages.message import Message, errors_in
@@ -26,8 +28,8 @@ from ...protocol.wire.language import DIRECTIONS
 from ...protocol.wire.readings.codegen import UNREADABLE
 from ...protocol.wire.readings.outline import Topics
 from ..render.values import escape
-from .cells import Add, Cells, Shared, TableRow, micros, moment, text, topic_name
-from .columns import TIMES, WHO
+from .cells import Add, Cells, Shared, TableRow, micros, moment, storable, text, topic_name
+from .columns import TIMES, WHAT, WHO
 from .message_columns import (
     EVENTS,
     KEPT,
@@ -48,6 +50,8 @@ MOST_TOLD, FEW, SHORT = 1 << 10, 8, 1 << 10
 """What is told of exchanges is remembered, so much of it, where it names a few topics and groups in a short text."""
 NO_TIMES = Shared((None,) * len(TIMES))
 """Stands where nobody asked where the time went."""
+NANOSECONDS, IDS = (1 << 64) - 1, (1 << 32) - 1
+"""The bits of a time and of a correlation id."""
 AT_ONCE = 1024
 """Records that are handed on together: a few bytes can hold millions."""
 
@@ -105,17 +109,18 @@ class Rows:
             self._events(exchange, shared.columns[: len(WHO)])
         asked = None if request is None else self._message_columns(request, read_request, by_id)
         answer = None if response is None else self._message_columns(response, read_response, by_id)
-        time = moment(exchange.time)
+        time, uid = moment(exchange.time), exchange_uid(shared.columns[len(WHO) - 1], exchange)
         number = exchange.correlation_id if numbered else None
         findings = [] if exchange.is_sound() else exchange.all_findings()
-        self.add("exchanges", time, self._exchange(exchange, shared, number, time, asked, answer, findings, held), 0)
+        cells = self._exchange(exchange, shared, (number, time, uid), asked, answer, findings, held)
+        self.add("exchanges", time, cells, 0)
         for finding in findings:
             self.problems[finding.kind.value] += 1  # a plain word: orjson refuses others as keys
             *same, client_id = shared.columns
             what = problem_columns(finding, number=_number_of(exchange))
-            self.add("problems", time, (*same, number, client_id, time, *what), 0)
+            self.add("problems", time, (*same, number, client_id, time, uid, *what), 0)
         if partitions and self.wanted.partitions:
-            self._partitions(asked, answer, shared, number, time)
+            self._partitions(asked, answer, (shared, number, time, uid))
 
     def _met(self, capture: str, exchange: Exchange) -> RowKind:
         """Return the kind of an exchange, and remember it."""
@@ -163,19 +168,19 @@ class Rows:
         return None if message is not None and message.misaligned and not self.wanted.show_secrets else message
 
     def _exchange(
-        self, exchange: Exchange, shared: Shared, number: int | None, time: int | None,
+        self, exchange: Exchange, shared: Shared, which: TableRow,
         asked: MessageColumns | None, answer: MessageColumns | None, findings: list[Finding], held: bool,
     ) -> Cells:  # fmt: skip
-        """Return the row of `exchanges`."""
+        """Return the row of `exchanges`; `which` are correlation id, time and uid."""
         request, response, nth = exchange.request, exchange.response, _number_of(exchange)
         said = self._columns_of(exchange, asked, answer, findings)
         if response is None:
             assert request is not None
             packet = request.first_packet
-            return (shared, number, time, None, None, request.size, None, packet, None, said, nth, None, NO_TIMES, None)
+            return (shared, *which, None, None, request.size, None, packet, None, said, nth, None, NO_TIMES, None)
         begun, size, packet = moment(response.first_time), response.size, response.first_packet
         if request is None:
-            return (shared, number, time, begun, None, None, size, None, packet, said, nth, None, NO_TIMES, None)
+            return (shared, *which, begun, None, None, size, None, packet, said, nth, None, NO_TIMES, None)
         latency = late = micros(response.first_time - request.last_time)
         if held:
             late = micros(beyond_wait(exchange) or 0)
@@ -185,7 +190,7 @@ class Rows:
             split = exchange.timing.split
             parts = split.waiting, split.throttle, split.network, split.held, split.broker, split.reading
             spent = Shared(tuple([None if part is None else micros(part) for part in parts]))
-        return (shared, number, time, begun, latency, request.size, size, sent, packet, said, nth, late, spent, late)
+        return (shared, *which, begun, latency, request.size, size, sent, packet, said, nth, late, spent, late)
 
     def _columns_of(
         self, exchange: Exchange, asked: MessageColumns | None, answer: MessageColumns | None, findings: list[Finding]
@@ -250,11 +255,10 @@ class Rows:
         self,
         asked: MessageColumns | None,
         answer: MessageColumns | None,
-        shared: Shared,
-        number: int | None,
-        time: int | None,
+        which: TableRow,
     ) -> None:
         """Add the rows of `partitions`, request and response merged, and those of their records."""
+        shared, _, time, _ = which
         produced = shared.columns[len(WHO)] == "Produce"
         cells: list[Any] = []
         for (topic, partition, group), one, other in partitions_of(asked, answer):
@@ -267,11 +271,11 @@ class Rows:
             if base is not None and last is not None:  # it counts from the offset that the broker answers
                 last = base + last if base >= 0 else None
             cells += (
-                shared, number, time, name, topic_id, partition, group, code,
+                *which, name, topic_id, partition, group, code,
                 None if code is None else error_name(code), *offsets, size, count, last, codec, offsets[-1],
             )  # fmt: skip
             if count and records:
-                self._records(records, base, (shared, number, time, name or topic_id, partition), time)
+                self._records(records, base, (*which, name or topic_id, partition), time)
         if cells:
             self.add("partitions", time, cells, 0)
 
@@ -293,16 +297,34 @@ class Rows:
         request, response = self._readable(exchange.request), self._readable(exchange.response)
         if request is None:
             return
-        time = moment(exchange.time)
+        time, uid = moment(exchange.time), exchange_uid(who[-1], exchange)
         latency = None if exchange.latency is None else micros(exchange.latency)
         for event, joined in event_rows(request.api.name, request.body, response, exchange.client_id):
-            self.add("groups", time, (*who, time, *event, latency, _number_of(exchange), *joined), 0)
+            self.add("groups", time, (*who, time, *event, latency, _number_of(exchange), *joined, uid), 0)
 
 
 def who_columns(capture: str, peers: Peers) -> TableRow:
     """Return the columns that say which connection: the first ones of nearly every table."""
     number = f"c{peers.number}" if peers.number else None
-    return capture, peers.first_packet, _ends(peers.client), _ends(peers.broker), number
+    ends = _ends(peers.client), _ends(peers.broker)
+    return capture, peers.first_packet, *ends, number, connection_uid(capture, *sorted(ends), storable(peers.start))
+
+
+@lru_cache(1 << 16)
+def connection_uid(capture: str, one: str, other: str, start: int) -> str:
+    """Return the identity of a connection at a capture point, with these ends and this time of its first packet."""
+    return blake2b(f"{capture_name(capture)} {one} {other} {start}".encode(), digest_size=8).hexdigest()
+
+
+def exchange_uid(connection: str, exchange: Exchange) -> str:
+    """Return the identity of an exchange of this connection: when it began, and its correlation id.
+
+    A response without its request has `r` after that; messages that are alike in all of it are counted.
+    """
+    which = f"{connection}-{storable(exchange.time) & NANOSECONDS:x}-{exchange.correlation_id & IDS:x}"
+    if exchange.request is None:
+        which += "r"
+    return f"{which}.{exchange.repeats}" if exchange.repeats else which
 
 
 def _number_of(exchange: Exchange) -> int | None:
@@ -322,5 +344,5 @@ _ends = lru_cache(1 << 16)(endpoint)
 _text_of: Callable[[UUID], str] = lru_cache(1 << 12)(str)
 NO_ENDS: TableRow = (None,) * (len(WHO) - 1)
 """Stands for the columns of a connection, but for its capture, where a problem is a file's."""
-NO_EXCHANGE: TableRow = (None,) * 6
+NO_EXCHANGE: TableRow = (None,) * len(WHAT)
 """Stands for the exchange's columns where a problem belongs to none."""

@@ -10,17 +10,20 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from struct import unpack_from
 from typing import Any
 
-from ....capture.pcap import PACKET_HEADER, PcapReader
+from ....capture.pcap import PACKET_HEADER, Layout, PcapReader
 from ....capture.pcapng import PcapngReader
 from ....capture.source import Damaged, open_packets, open_source
 from ....protocol.findings import Finding, Kind, unpack
 from ....protocol.findings.facts import CaptureTrouble
 from ....views.tables.cells import TableRow, moment
 from ....views.tables.rows import NO_ENDS, NO_EXCHANGE, problem_columns
-from .plan import CutPoint, File, Plan, Split, between, walk
+from .blocks import NOWHERE
+from .duplicates import Contents
+from .plan import CutPoint, File, Plan, Split, between, time_at, walk
 from .store import open_file
 
 
@@ -37,13 +40,14 @@ def counted(file: File, split: Split) -> CutPoint:
         has_grown = opened.seek(0, os.SEEK_END) > file.size
         opened.seek(0)
         if file.layout is not None:
-            found = walk(opened, file.layout, split.start, split.stop)
-            opened.seek(found.last)
-            time = file.layout.time(opened.read(PACKET_HEADER)) if found.packets else None
+            found = walk(opened, file.layout, split.start, split.stop)._replace(has_grown=has_grown)
+            if not isinstance(file.layout, Layout):
+                return found
+            time = time_at(opened, file.layout, found.last) if found.packets else None
             opened.seek(found.end)
             head = opened.read(PACKET_HEADER)
             rest = len(head) < PACKET_HEADER or unpack_from(f"{file.layout.order}8xI", head)[0] <= file.layout.most
-            return found._replace(time=time, rest=found.end < split.stop and rest, has_grown=has_grown)
+            return found._replace(time=time, rest=found.end < split.stop and rest)
         source = open_source(opened)
         try:  # the reader of the split reports damage
             for _, packets in open_packets(source, lambda problem: None):
@@ -59,24 +63,37 @@ def counted(file: File, split: Split) -> CutPoint:
 def missed(plan: Plan, walks: Mapping[int, CutPoint]) -> list[int]:
     """Return the files in which a walk did not end where the next split begins."""
     landed = ((plan.splits[place], found.end) for place, found in walks.items())
-    return list(dict.fromkeys(split.file for split, end in landed if plan.parts(split) and end != split.stop))
+    return list(
+        dict.fromkeys(
+            split.file for split, end in landed if end == NOWHERE or (plan.parts(split) and end != split.stop)
+        )
+    )
 
 
-def recut(plan: Plan, number: int, size: int) -> Plan:
-    """Return the plan with a file cut anew, at places that a walk through all of it has reached."""
-    file = plan.files[number]
-    old = [split for split in plan.splits if split.file == number]
-    assert file.layout is not None
-    place = old[0].start
-    cuts = {place: old[0].time}
+def walked_cuts(file: File, first: Split, size: int) -> dict[int, int | None]:
+    """Return places where a file can be cut that a walk from its first split on has reached, each with its time.
+
+    A pcapng file that was cut wrong is not cut.
+    """
+    place = first.start
+    cuts = {place: first.time}
+    if not isinstance(file.layout, Layout):
+        return cuts
     with open_file(file.place) as opened:
         while (end := walk(opened, file.layout, place, place + size).end) >= place + size and end < file.size:
-            opened.seek(end)
-            cuts[end], place = file.layout.time(opened.read(PACKET_HEADER)), end
-    i = plan.splits.index(old[0])
-    first, *others = between(old[0].capture, number, file, cuts)
-    first = first._replace(before=old[0].before, shift=old[0].shift)
-    splits = [*plan.splits[:i], first, *others, *plan.splits[i + len(old) :]]
+            cuts[end], place = time_at(opened, file.layout, end), end
+    return cuts
+
+
+def recut(plan: Plan, cuts: Mapping[int, Mapping[int, int | None]]) -> Plan:
+    """Return the plan with some files, by their numbers, cut anew at these places."""
+    splits: list[Split] = []
+    for number, old in groupby(plan.splits, key=lambda split: split.file):
+        first, *others = old
+        if number in cuts:
+            anew, *others = between(first.capture, number, plan.files[number], cuts[number])
+            first = anew._replace(before=first.before, shift=first.shift)
+        splits += [first, *others]
     return replace(plan, splits=splits)
 
 
@@ -124,6 +141,20 @@ def read_files(plan: Plan, reports: Iterable[dict[str, Any]]) -> dict[int, Read]
     return found
 
 
+def contents_of(plan: Plan, read: dict[int, Read]) -> dict[str, Contents]:
+    """Return what the files of the plan hold; of one that was not read from end to end, the counts are unknown."""
+    sizes: dict[int, int] = {}
+    for split in plan.splits:
+        first = -split.before or min(split.start, plan.files[split.file].first)
+        sizes[split.file] = sizes.get(split.file, first) + split.size
+    contents: dict[str, Contents] = {}
+    for number, file in enumerate(plan.files):
+        found = read.get(number) if sizes.get(number) == file.size else None
+        counts = (found.counts["packets"], found.counts["packet_bytes"], found.last) if found is not None else ()
+        contents[file.place] = Contents(file.head, file.size, *counts)
+    return contents
+
+
 def file_rows(
     plan: Plan, read: dict[int, Read], newest: Iterable[int | None] = ()
 ) -> Iterator[tuple[str, int | None, TableRow, str]]:
@@ -131,6 +162,10 @@ def file_rows(
 
     `newest` are the times of the last packets of each capture that were read before, in nanoseconds.
     """
+    for capture, file, reason in plan.duplicates:
+        time, counts = None if file.time is None else moment(file.time), (None for _ in COUNTED)
+        row = capture, file.named, file.size, *counts, None, time, None, None, f"skipped: {reason}", None
+        yield "files", time, row, ""
     splits = {split.file: split for split in reversed(plan.splits)}
     before = {number: None if time is None else moment(time) for number, time in enumerate(newest)}
     for number, split in reversed(splits.items()):
@@ -141,11 +176,11 @@ def file_rows(
         if first is not None and end is not None and end - first > SET_BACK:
             found.problems.append(Finding(Kind.DAMAGED_CAPTURE, facts=CaptureTrouble(JUMP.format((end - first) / 1e6))))
         yield "files", first, (
-            capture, file.name, file.size, *found.counts.values(), split.shift + split.before + 1, first, last,
+            capture, file.named, file.size, *found.counts.values(), split.shift + split.before + 1, first, last,
             None if first is None or end is None else first - end,
             "; ".join(finding.text for finding in found.problems) or None, found.counts["skipped_packets"],
         ), ""  # fmt: skip
         for problem in found.problems:
-            row = capture, *NO_ENDS, *NO_EXCHANGE, *problem_columns(problem, file.name)
+            row = capture, *NO_ENDS, *NO_EXCHANGE, *problem_columns(problem, file.named)
             begun = first if first is not None or file.time is None else moment(file.time)
             yield "problems", begun, row, problem.kind

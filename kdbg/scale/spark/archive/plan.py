@@ -3,28 +3,30 @@
 A capture is one file, as `kdbg decode` has it, or the pieces that one tcpdump or dumpcap wrote while it rotated its
 files: same folder, same name but for the digits that rotation puts there. A connection lives through all of them.
 
-Where a big pcap file is cut is guessed: near the place where it is wanted, a chain of packet headers that can be. It is
-proved when a walk from the cut before it lands exactly on it; the first packet follows the file's header, so
-where the walk through every part lands on the beginning of the next, all cuts are right. Where one does not (a packet
-held bytes like headers, or the file is damaged), the file is walked through anew, and cut where that walk comes by.
+Where a big file is cut is guessed: near the place where it is wanted, a chain of packet headers that can be (pcapng:
+see blocks.py). It is proved when a walk from the cut before it lands exactly on it; the first packet follows the file's
+header, so where the walk through every part lands on the beginning of the next, all cuts are right. Where one does not
+(a packet held bytes like headers, or the file is damaged), the file is walked through anew, and cut where that walk
+comes by.
 """
 
 from __future__ import annotations
 
 import re
 import struct
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from itertools import zip_longest
+from dataclasses import dataclass, field, replace
+from itertools import groupby, zip_longest
 from mmap import ACCESS_READ, mmap
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, TypeAlias, TypeVar
 
+from ....capture.names import capture_name, named_files
 from ....capture.pcap import HEADER, PACKET_HEADER, Layout
-from ....capture.source import Damaged, natural, open_packets, open_source
+from ....capture.source import natural
 from ....errors import CaptureError
+from .blocks import Blocks
+from .duplicates import KNOWN, Contents, beginning, duplicates
 from .store import StoredFile, find, identity, open_file
 
 CHAIN = 16
@@ -60,8 +62,11 @@ class CutPoint(NamedTuple):
     has_grown: bool = False
 
 
-def walk(file: BinaryIO, layout: Layout, start: int, stop: int) -> CutPoint:
+def walk(file: BinaryIO, layout: Layout | Blocks, start: int, stop: int) -> CutPoint:
     """Go from the packet at `start` to the first that begins at or after `stop`, or to where none can begin."""
+    if isinstance(layout, Blocks):
+        packets, end, time, rest = layout.walk(file, start, stop)
+        return CutPoint(packets, end, time=time, rest=rest)
     read, most = struct.Struct(layout.order + "8xI").unpack_from, layout.most
     data: bytes | mmap
     more: Callable[[int], bytes]
@@ -86,8 +91,20 @@ def walk(file: BinaryIO, layout: Layout, start: int, stop: int) -> CutPoint:
         data, start, place = data[place:] + added, start + place, 0
 
 
-def guess(file: BinaryIO, layout: Layout, near: int) -> int | None:
+def time_at(file: BinaryIO, layout: Layout | Blocks, place: int) -> int | None:
+    """Return the time of the packet that begins at a place."""
+    if isinstance(layout, Blocks):
+        return layout.time(file, place)
+    file.seek(place)
+    return layout.time(file.read(PACKET_HEADER))
+
+
+def guess(file: BinaryIO, layout: Layout | Blocks, near: int) -> int | None:
     """Return a place at or after `near` where a packet seems to begin; None where none does in the next bytes."""
+    if isinstance(layout, Blocks):
+        file.seek(near)
+        place = layout.guess(file.read(WINDOW))
+        return None if place is None else near + place
     file.seek(HEADER)
     known = layout.time(file.read(PACKET_HEADER))
     file.seek(near)
@@ -118,36 +135,31 @@ def _chained(data: bytes, place: int, layout: Layout) -> bool:
 
 SPLIT = 64 << 20
 """Bytes of a file that one task reads, unless said otherwise."""
-STAMP = r"\d{4}[-_.]?\d\d[-_.]?\d\d(?:[-_.T]?\d\d[-_.:]?\d\d(?:[-_.:]?\d\d)?)?|\d{10}"
-ROTATED = (
-    re.compile(
-        r"(?<=\.pcap)\d*(?=\.|$)|(?<=\.cap)\d*(?=\.|$)|(?<=\.pcapng)\d*(?=\.|$)"
-    ),  # tcpdump -C: x.pcap, x.pcap1, x.pcap10
-    re.compile(r"(?<=_)(?:\d{5}_\d{14}|\d{14}_\d{5})(?!\d)"),  # dumpcap -b: x_00001_20261121033000.pcapng
-    re.compile(rf"(?<!\d)(?:{STAMP})(?!\d)"),  # tcpdump -G: x-2026-11-21_03.30.00.pcap
-)
-"""What rotation adds to a name."""
-HOUR = re.compile(r"(?:^|(?<=[-_]))(?P<hour>[01]\d|2[0-3])(?:[-_.:]?[0-5]\d){0,2}(?=\.p?cap|$)")
-"""What `tcpdump -G 3600 -w kafka-%H.pcap` adds, if the first packet is of that hour."""
-DATED = re.compile(r"(?<!\d)20\d\d([-_./]?)(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12]\d|3[01])(?:/\d\d(?=/|$))?(?!\d)")
-"""The date in the path of a folder."""
 MARGIN = 600 * 1_000_000_000
 """Nanoseconds around the time asked for that are read too: what began before is still being answered."""
 THREADS = 16
 
 
 class File(NamedTuple):
-    """A capture file: `layout` if it is a plain pcap, the time of its first packet in nanoseconds.
+    """A capture file: `layout` if it is a pcap or large pcapng, the time of its first packet in nanoseconds.
 
-    `name` is what it goes by, `place` what it is opened by on whichever machine, `modified` when it was changed.
+    `name` is what it goes by, `place` what it is opened by on whichever machine, `named` what tables call it, and
+    `modified` when it was changed. `head` stands for its first packets (see duplicates.py).
     """
 
     name: str
     place: str
     size: int
-    layout: Layout | None
+    layout: Layout | Blocks | None
     time: int | None
     modified: int = 0
+    named: str = ""
+    head: str = ""
+
+    @property
+    def first(self) -> int:
+        """Where its first packet is, in a file that can be cut; else where it begins."""
+        return 0 if self.layout is None else len(self.layout.head)
 
 
 class Split(NamedTuple):
@@ -156,7 +168,7 @@ class Split(NamedTuple):
     `capture` and `file` are places in the plan's lists, `time` is the first packet's, in nanoseconds. `before` counts
     the packets of the file in front of it, `shift` those of the capture's files in front of this one. A file's last
     split reads on to the end of the file, whatever is there. A file that cannot be cut is read from its beginning, and
-    packets `before` are skipped; no more than `most` are read.
+    packets `before` are skipped; no more than `most` are read. `whole`: one task takes all splits of its capture.
     """
 
     capture: int
@@ -167,6 +179,7 @@ class Split(NamedTuple):
     before: int = 0
     shift: int = 0
     most: int | None = None
+    whole: bool = False
 
     @property
     def size(self) -> int:
@@ -184,6 +197,10 @@ class Plan:
     files: list[File]
     splits: list[Split]
     refused: list[tuple[str, str]]
+    roots: list[str] = field(default_factory=list)
+    """The folders below which the files are that tables name by their paths."""
+    duplicates: list[tuple[str, File, str]] = field(default_factory=list)
+    """Files that are not read: capture, file, and which other one holds its packets."""
 
     @property
     def size(self) -> int:
@@ -194,16 +211,31 @@ class Plan:
         """Return whether the split's end is a cut inside its file."""
         return split.stop < self.files[split.file].size
 
+    def of_captures(self) -> Iterator[tuple[str, list[tuple[File, Split]]]]:
+        """Yield each capture that has splits: its name, and its files, each with one split of all that is read of it.
+
+        The packets of these splits are numbered in their files alone.
+        """
+        for capture, splits in groupby(self.splits, key=lambda split: split.capture):
+            files: list[tuple[File, Split]] = []
+            for number, cut in groupby(splits, key=lambda split: split.file):
+                first, *others = cut
+                stop = others[-1].stop if others else first.stop
+                files.append((self.files[number], first._replace(stop=stop, shift=0)))
+            yield self.captures[capture], files
+
     def between(self, since: int | None, until: int | None) -> Plan:
         """Return the plan without the splits that lie well outside of these times, in nanoseconds."""
-        kept: list[Split] = []
+        kept, divided = list[Split](), set[int]()
         for split, following in zip_longest(self.splits, self.splits[1:]):
             end = following.time if following is not None and following.capture == split.capture else None
             over = since is not None and end is not None and (split.time or 0) <= end < since - MARGIN
             ahead = until is not None and split.time is not None and split.time > until + MARGIN
             if not over and not ahead:
                 kept.append(split)
-        return replace(self, splits=kept)
+            else:
+                divided.add(split.capture)
+        return replace(self, splits=[each._replace(whole=each.whole and each.capture not in divided) for each in kept])
 
 
 def nanoseconds(seconds: float | None) -> int | None:
@@ -211,44 +243,91 @@ def nanoseconds(seconds: float | None) -> int | None:
     return None if seconds is None else round(seconds * 1e9)
 
 
-def plan(
-    names: Iterable[str], size: int = SPLIT, *, rolled: bool = False, known: Callable[[StoredFile], bool] | None = None
-) -> Plan:
-    """Find the captures and cut them into splits of about `size` bytes.
+Item = TypeVar("Item")
+OPENING = 1 << 20
+"""Bytes that a task reads in the time in which it opens a file, about."""
 
-    `rolled` takes all files of a folder for pieces of one capture. Files that are `known` are skipped. Raises
-    `CaptureRefused` for a name that nothing is found under, `UnknownCapture` for a file given by its name that is no
-    capture; what is found in folders is skipped where it cannot be read, and so is a file without a complete header if
-    other files are known, for it may be being written.
-    """
-    wanted: dict[str, tuple[StoredFile, bool]] = {}
-    for name in names:
-        for found in find(name):
-            if known is None or not known(found):
-                asked_for = found.name == name and (known is None or found.size >= HEADER)
-                wanted.setdefault(identity(found.name), (found, asked_for))
+
+def bundled(items: Iterable[Item], size: Callable[[Item], int], room: int) -> list[list[Item]]:
+    """Return the items in bundles, in their order; a bundle is full once its items have `room` bytes in all."""
+    found: list[list[Item]] = []
+    left = 0
+    for item in items:
+        if left <= 0:
+            found.append([])
+            left = room
+        found[-1].append(item)
+        left -= size(item)
+    return found
+
+
+Looked: TypeAlias = "tuple[File, dict[int, int | None]] | CaptureError"
+"""What was found at the beginning of a file: the file, and where it may be cut, each place with the time of the packet
+there; or why it is not a capture."""
+Look: TypeAlias = Callable[[Sequence[StoredFile], int], Iterable[Looked]]
+"""Looks at files, to cut them into splits of so many bytes."""
+
+
+def look_here(found: Sequence[StoredFile], size: int) -> list[Looked]:
+    """Look at files in this process."""
     with ThreadPoolExecutor(THREADS) as threads:
-        looked_at = list(threads.map(_look, [found for found, _ in wanted.values()]))
+        return list(threads.map(look, found, [size] * len(found)))
+
+
+def plan(
+    names: Iterable[str], size: int = SPLIT, *, rolled: bool = False, known: Callable[[StoredFile], bool] | None = None,
+    continues: Callable[[File], object] = lambda file: None, contents: Iterable[Contents] = (),
+    allow_duplicates: bool = False, look: Look = look_here,
+) -> Plan:  # fmt: skip
+    """Find the captures and cut them into splits of about `size` bytes; `look` opens the files.
+
+    `rolled` takes all files of a folder for pieces of one capture. Files that are `known` are skipped. A file that
+    holds what another one does, or what is known by its `contents`, is not read unless duplicates are allowed, or it
+    `continues` what was read of it before. Raises `CaptureRefused` for a name that nothing is found under,
+    `UnknownCapture` for a file given by its name that is no capture; what is found in folders is skipped where it
+    cannot be read, and so is a file without a complete header if other files are known, for it may be being written.
+    """
+    wanted: dict[str, tuple[StoredFile, str]] = {}
+    for name in names:
+        for found in sorted(find(name), key=lambda found: natural(found.name)):
+            if known is None or not known(found):
+                wanted.setdefault(identity(found.name), (found, name))
+    looked_at = [*look([found for found, _ in wanted.values()], size)]
+    times = {one[0].name: one[0].time for one in looked_at if not isinstance(one, CaptureError)}
+    named = named_files([(name, found.name) for found, name in wanted.values()], rolled=rolled, times=times)
     files: list[File] = []
+    cuts: dict[str, dict[int, int | None]] = {}
     refused: list[tuple[str, str]] = []
-    for (_, asked_for), file in zip(wanted.values(), looked_at, strict=True):
-        if isinstance(file, File):
-            files.append(file)
-        elif asked_for:
-            raise file
+    for (found, name), looked, shown in zip(wanted.values(), looked_at, named, strict=True):
+        if not isinstance(looked, CaptureError):
+            files.append(looked[0]._replace(named=shown.name))
+            cuts[looked[0].place] = looked[1]
+        elif found.name == name and (known is None or found.size >= HEADER):
+            raise looked
         else:
-            refused.append((file.source, file.problem))
+            refused.append((looked.source, looked.problem))
+    holding = {file.place: Contents(file.head, file.size) for file in files}
+    kept = {file.place for file in files if continues(file)}
+    twice = duplicates({} if allow_duplicates else holding, contents, kept)
+    files.sort(key=lambda file: natural(file.name))
+    same = {file.place: f"the same packets as {file.name}" for file in files} | {"": KNOWN}
+    skipped = [(capture_name(file.named, file.time, rolled=rolled), file, same[twice[file.place]])
+               for file in files if file.place in twice]  # fmt: skip
+    refused += [(file.name, problem) for _, file, problem in skipped]
     captures: dict[str, list[File]] = {}
-    for file in sorted(files, key=lambda file: natural(file.name)):
-        captures.setdefault(capture_name(file.name, file.time, rolled=rolled), []).append(file)
+    for file in (file for file in files if file.place not in twice):
+        captures.setdefault(capture_name(file.place, file.time, rolled=rolled), []).append(file)
     ordered: list[File] = []
     splits: list[Split] = []
     for number, pieces in enumerate(captures.values()):
+        first = len(splits)
         for file in in_order(pieces):
-            splits += _cut(number, len(ordered), file, size)
+            splits += between(number, len(ordered), file, cuts[file.place])
             ordered.append(file)
-    names = [name if len(pieces) > 1 else pieces[0].name for name, pieces in captures.items()]
-    return Plan(names, ordered, splits, refused)
+        if len(splits) == first + len(pieces) and sum(split.size for split in splits[first:]) <= size:
+            splits[first:] = [split._replace(whole=True) for split in splits[first:]]
+    names = [capture_name(one.named, one.time, rolled=rolled) for one, *_ in captures.values()]
+    return Plan(names, ordered, splits, refused, sorted({each.root for each in named} - {""}), skipped)
 
 
 def in_order(pieces: list[File]) -> list[File]:
@@ -262,69 +341,31 @@ def in_order(pieces: list[File]) -> list[File]:
     return pieces[falls[0] :] + pieces[: falls[0]] if turned else pieces
 
 
-def capture_name(name: str, time: int | None = None, *, rolled: bool = False) -> str:
-    """Return a file's name with `*` for what rotation added, or, with `rolled`, for all but its folder.
-
-    `time` is that of its first packet in nanoseconds: digits that are its hour were added by rotation.
-    """
-    folder, slash, last = plain_name(name).rpartition("/")
-    if rolled:
-        return f"{folder}/*"
-    for added in ROTATED:
-        last = added.sub("*", last)
-    found = HOUR.search(last)
-    if found is not None and time is not None and int(found["hour"]) in _hours(time // 1_000_000_000):
-        last = f"{last[: found.start()]}*{last[found.end() :]}"
-    return f"{DATED.sub('*', folder)}{slash}{last.replace('**', '*')}"
-
-
-def plain_name(name: str) -> str:
-    """Return a file's name without what compression added."""
-    return name.removesuffix(".gz").removesuffix(".zst")
-
-
-def _hours(seconds: int) -> set[int]:
-    """Return the hour of a time in UTC and in this machine's zone."""
-    try:
-        return {time.gmtime(seconds).tm_hour, time.localtime(seconds).tm_hour}
-    except (OverflowError, OSError, ValueError):
-        return set()
-
-
-def _look(found: StoredFile) -> File | CaptureError:
-    """Look at a file's first bytes: return what it is and when it begins, or why it is no capture."""
+def look(found: StoredFile, size: int) -> Looked:
+    """Look at a file's first bytes, and at those where it may be cut into splits of `size` bytes."""
     place = identity(found.name)
+    layout: Layout | Blocks | None
     try:
         with open_file(place) as opened:
             layout, time = first_packet(opened)
+            opened.seek(0)
+            begun, head = beginning(opened)
             if layout is None:
-                opened.seek(0)
-                arrived = open_packets(open_source(opened), lambda problem: None)
-                with suppress(Damaged, StopIteration):
-                    time = next(arrived)[1][0][0]
-            return File(found.name, place, found.size, layout, time, found.modified)
+                time = begun
+                layout = Blocks.of(opened) if found.size > size + HEADER else None
+            file = File(found.name, place, found.size, layout, time, found.modified, found.name, head)
+            cuts = {file.first: time}
+            if layout is not None:
+                guesses = (guess(opened, layout, near) for near in range(size, found.size - HEADER, size))
+                cuts |= {cut: time_at(opened, layout, cut) for cut in guesses if cut is not None}
+            return file, cuts
     except CaptureError as error:
         return type(error)(found.name, error.problem, error.remedy)
 
 
-def _cut(capture: int, number: int, file: File, size: int) -> Iterator[Split]:
-    """Cut one file into splits, at places where packets seem to begin."""
-    if file.layout is None or file.size <= size + HEADER:
-        yield Split(capture, number, 0 if file.layout is None else HEADER, file.size, file.time)
-        return
-    cuts = {HEADER: file.time}
-    with open_file(file.place) as opened:
-        for near in range(size, file.size - HEADER, size):
-            place = guess(opened, file.layout, near)
-            if place is not None:
-                opened.seek(place)
-                cuts[place] = file.layout.time(opened.read(PACKET_HEADER))
-    yield from between(capture, number, file, cuts)
-
-
-def between(capture: int, number: int, file: File, cuts: dict[int, int | None]) -> list[Split]:
+def between(capture: int, number: int, file: File, cuts: Mapping[int, int | None]) -> list[Split]:
     """Return splits that begin at these places, each with its time."""
-    places = sorted(place for place in cuts if place < file.size or place == HEADER)
+    places = sorted(place for place in cuts if place < file.size or place == file.first)
     return [
         Split(capture, number, start, stop, cuts[start])
         for start, stop in zip(places, [*places[1:], file.size], strict=True)

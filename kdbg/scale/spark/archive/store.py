@@ -11,16 +11,18 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import pyarrow as pa
 from pyarrow import fs
 
 from ....capture.source import GLOB, glob, is_hidden, root_of
 from ....errors import CaptureRefused
+from .s3 import access, is_s3
 
 URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
 READ_AHEAD = 1 << 20
+SETUP = "; kdbg guide pipeline lists how to set endpoint, region and credentials"
 HIDDEN = ".kdbg-"
 """What the name of a run's folder for temporary files begins with."""
 
@@ -41,6 +43,8 @@ def resolve(name: str) -> tuple[fs.FileSystem, str, str]:
     if not URL.match(name):
         return fs.LocalFileSystem(), str(Path(name)), ""
     with refusals(name):
+        if is_s3(name):
+            return (*access().filesystem(name), name[: name.index("://") + 3])
         system, path = fs.FileSystem.from_uri(name)
     return system, path, name.removesuffix("/").removesuffix(path.removesuffix("/"))
 
@@ -65,7 +69,8 @@ def refusals(name: str) -> Iterator[None]:
         if isinstance(error, CaptureRefused):
             raise
         problem = words.get(type(error)) or getattr(error, "strerror", None) or str(error)
-        raise CaptureRefused(name, problem.splitlines()[0]) from error
+        hint = SETUP if "AWS Error" in problem else ""
+        raise CaptureRefused(name, problem.splitlines()[0].rstrip(".") + hint) from error
 
 
 def find(name: str) -> list[StoredFile]:
@@ -106,27 +111,3 @@ def open_file(name: str) -> BinaryIO:
     system, path, _ = resolve(name)
     with refusals(name):
         return io.BufferedReader(system.open_input_file(path), READ_AHEAD)
-
-
-class OutputFile:
-    """A file in a folder, both made when the first bytes come; `name` is what it is called there."""
-
-    def __init__(self, folder: str, name: str) -> None:
-        self._system, self._folder, _ = resolve(folder)
-        self.name: str = name
-        self._file: Any = None
-        self._size = 0
-
-    def write(self, data: bytes) -> int:
-        """Append bytes; return the place where they begin."""
-        if self._file is None:
-            self._system.create_dir(self._folder)
-            self._file = self._system.open_output_stream(f"{self._folder}/{self.name}")
-        self._file.write(data)
-        self._size += len(data)
-        return self._size - len(data)
-
-    def close(self) -> None:
-        """Make the file whole, if there is one."""
-        if self._file is not None:
-            self._file.close()

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ....capture.pcap import Layout
 from ....errors import CaptureError, SparkError
 from ..archive.plan import Plan, first_packet, plan
 from ..archive.store import open_file
@@ -38,6 +39,7 @@ class Followed(Output):
     def begin(self) -> None:
         """Make the batch's folder for temporary files."""
         self._rename()
+        self.name = RUN_NAME
         super().begin()
 
     def recover(self) -> dict[str, Any]:
@@ -112,7 +114,8 @@ class Following(Pipeline):
         """Add a batch; return whether there was anything to add."""
         progress = self.output.progress()
         try:
-            found = plan(captures, self.options.split, rolled=rolled, known=progress.holds)
+            how: dict[str, Any] = {"rolled": rolled, "known": progress.holds, "allow_duplicates": True}
+            found = plan(captures, self.options.split, **how)
         except CaptureError as error:  # a file was deleted while the folder was listed
             found = Plan([], [], [], [(error.source, error.problem)])
         if new := [one for one in found.refused if one[0] not in self._skipped]:
@@ -143,7 +146,8 @@ class Following(Pipeline):
         entry = {
             "started": self.entry.get("started", self.output.started.isoformat()),
             "commit": self.entry.get("commit", 0) + 1,
-            "options": self.options.said, "captures": sorted(captures), **read, **sums,
+            "options": self.options.said, "captures": sorted(captures),
+            "roots": sorted({*self.entry.get("roots", ()), *plan.roots}), **read, **sums,
         }  # fmt: skip
         self.output.commit(outcome.files, entry, before=before)
         self.entry = entry
@@ -162,5 +166,6 @@ def changes(plan: Plan) -> set[str]:
         except CaptureError:
             found.add("deleted")
         else:
-            found |= {"overwritten"} if (layout, begun) != (file.layout, file.time if file.layout else None) else set()
+            planned = (file.layout, file.time) if isinstance(file.layout, Layout) else (None, None)
+            found |= {"overwritten"} if (layout, begun) != planned else set()
     return found

@@ -15,12 +15,14 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby, zip_longest
 from typing import Any, NamedTuple
 
-from ....capture.pcap import PACKET_HEADER
+from ....capture.names import capture_name, plain_name
+from ....capture.pcap import PACKET_HEADER, Layout
 from ....capture.source import GLOB, glob, natural
 from ....errors import CaptureError, SparkError
 from ....protocol.findings.amounts import count
+from ..archive.blocks import NOWHERE
 from ..archive.files import uncounted
-from ..archive.plan import CutPoint, File, Plan, Split, capture_name, plain_name
+from ..archive.plan import CutPoint, File, Plan, Split
 from ..archive.store import StoredFile, find, identity
 
 ALL = (1 << 63) - 1
@@ -225,13 +227,15 @@ class Batch:
                 stopped |= {split.capture} if ends[number] == i else set()
             newest[split.capture] = walk.time if walk.time is not None else newest.get(split.capture, 0)
             is_end, is_complete, earlier = ends[number] == i, number in self.complete, self.progress.earlier(file)
-            left = is_end and (walk.rest or walk.end < split.stop)
+            is_pcap = isinstance(file.layout, Layout)
+            left = is_end and (walk.rest or (is_pcap and walk.end < split.stop))
             if left and walk.rest and not is_complete:
                 self._rests.add(number)
-            elif left and file.layout and not is_complete:
+            elif left and not is_complete:
                 self._damaged.add(number)
             if is_end and not is_complete and (walk.rest or walk.has_grown):  # what was counted is read, and no more
-                split = split._replace(stop=walk.end) if file.layout else split._replace(most=walk.packets)
+                by_place = file.layout is not None and walk.end != NOWHERE
+                split = split._replace(stop=walk.end) if by_place else split._replace(most=walk.packets)
             if walk.packets or number in self._damaged or (is_complete and (earlier is None or left)):
                 splits.append(split)
             elif earlier is not None and number not in self._rests:
@@ -255,17 +259,20 @@ class Batch:
             split = plan.splits[report["split"]]
             file, number = plan.files[split.file], split.capture
             end = split.start + PACKET_HEADER * report["packets"] + report["packet_bytes"]
-            end = -1 if split.file in self._damaged else end if file.layout is not None else file.size
+            end = -1 if split.file in self._damaged else end if isinstance(file.layout, Layout) else file.size
             through, rest = split.before + report["packets"], split.file in self._rests
             self.read[file.place] = ReadFile(at, file.size, file.modified, file.time, end, through, rest)
             packets[number], last[number] = split.shift + through, file.place
             newest[number] = report["last_time"] if report["last_time"] is not None else newest.get(number, 0)
+        held: dict[str, list[str]] = {}
+        for name, points in waiting.items():
+            for point in points:
+                held.setdefault(point, []).append(name)
         self.states_after = {
             point: PointState(
                 at, plan.captures[number], last.get(number, state.last if state else ""), number in self.rotating,
                 packets.get(number, state.packets if state else 0),
-                newest.get(number, state.newest if state else None), least,
-                [name for name, held in waiting.items() if point in held],
+                newest.get(number, state.newest if state else None), least, held.get(point, []),
             )
             for number, (point, state) in enumerate(zip(self.points, self.states, strict=True))
             if number in self.growing or state is not None
@@ -288,10 +295,11 @@ def resume(
 
     Connections stay open in captures that go on: of which several files are known or whose names show that they rotate,
     and those that were changed in the last minute. `patience`, in nanoseconds, is how long they may be silent; with 0
-    all are over. A run takes files of `room` bytes, but at least one.
+    all are over. A run takes files of `room` bytes, but at least one. Captures that begin and end in the run may be
+    whole (see `Split`).
     """
     batch, splits, captures, now = Batch(plan, progress, patience), list[Split](), list[str](), time.time_ns()
-    refused = [*plan.refused]
+    refused, all_files = [*plan.refused], [*plan.files]
     by_file = {number: list(group) for number, group in groupby(plan.splits, key=lambda split: split.file)}
     for name, group in groupby(plan.splits, key=lambda split: split.capture):
         numbers = [*dict.fromkeys(split.file for split in group)]
@@ -311,8 +319,11 @@ def resume(
                 refused.append((plan.files[number].name, EARLIER.format(count(old.size, "byte"))))
                 continue
             file, own = plan.files[number], _left(by_file[number], plan.files[number], progress)
-            if not own and (read := progress.earlier(file)) is not None:
+            read = progress.earlier(file)
+            if not own and read is not None:
                 batch.read[file.place] = read._replace(at=progress.at + 1, size=file.size, modified=file.modified)
+            elif read is not None and not isinstance(file.layout, Layout):
+                all_files[number] = file._replace(layout=None)  # to be read from its beginning, and packets skipped
             is_over = number != ordered[-1] or not goes_on
             batch.is_full |= bool(own) and room <= 0
             if not own or room <= 0:
@@ -325,26 +336,28 @@ def resume(
             kept += [split._replace(capture=capture) for split in own]
         if not kept:
             continue
+        if goes_on or state is not None or any(split.before for split in kept):
+            kept = [split._replace(whole=False) for split in kept]
         splits += [kept[0]._replace(shift=state.packets - kept[0].before if state is not None else 0), *kept[1:]]
-        shown = capture_name(files[0].name, files[0].time, rolled=rolled) if rotates or follows else plan.captures[name]
-        captures.append(shown if state is None else state.capture)
+        captures.append(plan.captures[name] if state is None else state.capture)
         batch.points.append(point)
         batch.rotating |= {capture} if rotates or follows else set()
         batch.growing |= {capture} if goes_on else set()
+    points = {*batch.points}
     for point in progress.open_points(names):
         state = progress.points[point]
         read = progress.files.get(state.last)
         is_quiet = not state.rotates and (read is None or now - read.modified > LATELY)
-        if point not in batch.points and (not patience or is_quiet):
+        if point not in points and (not patience or is_quiet):
             captures.append(state.capture)
             batch.points.append(point)
-    batch.plan = replace(plan, captures=captures, splits=splits, refused=refused)
+    batch.plan = replace(plan, captures=captures, files=all_files, splits=splits, refused=refused)
     return batch
 
 
 def is_rotated(file: File) -> bool:
     """Return whether the name of a file shows that it is one of several of a capture."""
-    return capture_name(file.place, file.time).replace("*", "") != plain_name(file.place)
+    return capture_name(file.place, file.time) != plain_name(file.place)
 
 
 def _in_order(numbers: list[int], plan: Plan, progress: Progress, state: PointState | None) -> list[int]:
@@ -373,10 +386,11 @@ def _left(splits: list[Split], file: File, progress: Progress) -> list[Split]:
     read = progress.earlier(file)
     if read is None:
         return splits
-    if read.position < 0 or (file.layout is not None and file.size <= read.position):
+    is_pcap = isinstance(file.layout, Layout)
+    if read.position < 0 or (is_pcap and file.size <= read.position):
         return []
-    if file.layout is None:
-        return [split._replace(before=read.packets) for split in splits]
+    if not is_pcap:
+        return [splits[0]._replace(start=0, stop=file.size, before=read.packets)]
     first, *others = [split for split in splits if split.stop > read.position]
     return [first._replace(start=max(first.start, read.position), before=read.packets), *others]
 

@@ -9,7 +9,7 @@ taken up there as if it had shaken hands.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -28,8 +28,8 @@ from ....streams.tcp.stream import MASK
 from ....views.tables.decoding import Connections, ConnectionStatistics
 from ..archive.store import resolve
 from ..stages.pairing import Making, Pairer
-from ..stages.reading import PacketRun, runs
-from ..stages.tasks import IN_ROW, Batches, numbers, run_batch
+from ..stages.reading import PacketRun, partition, runs
+from ..stages.tasks import Batches, parts, run_batch
 from .progress import ALL
 
 OLD = -1
@@ -180,8 +180,8 @@ class Follower(Pairer):
         if told.rest is not None and told.rest.over:
             self._session.findings += [(self._peers(spoken), each) for each in told.findings]
 
-    def _keep(self, done: list[Exchange]) -> None:
-        super()._keep(done)
+    def _keep(self, done: list[Exchange], *, whole: bool = False) -> None:
+        super()._keep(done, whole=whole)
         if done and self._spoken and self._horizons[self._capture] != ALL:
             spoken = self._latest()
             self._rest = ResumePoint.of(spoken.connection, spoken.client) or self._rest
@@ -266,15 +266,21 @@ class Waiting:
         self._rows, self._size = [], 0
 
 
-def waited(files: list[str], points: list[str], batches: Batches) -> Batches:
-    """Read what waits, a file a task, as runs to be shuffled: those of these points, in the order of captures."""
-    captures = {point: number for number, point in enumerate(points)}
-    for number in numbers(batches):
-        system, path, _ = resolve(files[number])
+def waited(points: Sequence[str], captures: Sequence[str], partitions: int, batches: Batches) -> Batches:
+    """Read what waits, a file a task, as runs to be shuffled to so many partitions: those of these points.
+
+    `captures` are the names of their captures.
+    """
+    numbers = {point: number for number, point in enumerate(points)}
+    for name in parts(batches):
+        system, path, _ = resolve(name)
         with system.open_input_file(path) as file:
             reader = pa.ipc.open_file(file)
             for i in range(reader.num_record_batches):
                 rows = zip(*(column.to_pylist() for column in reader.get_batch(i).columns), strict=True)
-                found = [(captures[point], *row, *IN_ROW) for point, *row in rows if point in captures]
+                found = [(numbers[point], key, *rest) for point, key, *rest in rows if point in numbers]
                 if found:
-                    yield run_batch([(capture, key, OLD, *rest) for capture, key, *rest in found])
+                    yield run_batch([
+                        (partition(number, key, partitions, partitions), number, captures[number], key, OLD, *rest)
+                        for number, key, *rest in found
+                    ])  # fmt: skip

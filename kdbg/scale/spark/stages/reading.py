@@ -4,8 +4,7 @@ A shuffle of single packets costs more than the decoding; a run is up to 256 KiB
 connection, both directions in the order of the capture. Unpacked they are the very packets that `kdbg decode` would
 have fed to a session: nothing is lost, not even an acknowledgement, so that gaps are found and told the same.
 
-Secrets of TLS that stand in captures lie in files beside the runs that are shuffled, and go when these do: `Heard`
-writes what a split holds, `Overheard` reads what all splits of a capture held.
+Secrets of TLS that a capture contains are shuffled with the runs: to each partition that pairs messages of the capture.
 """
 
 from __future__ import annotations
@@ -17,18 +16,16 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, NamedTuple, cast
-from uuid import uuid4
-
-from pyarrow import fs
+from zlib import crc32
 
 from ....capture import Capture, Packet
 from ....capture.keylog import KeyLog
 from ....capture.packet import reverse
 from ....capture.source import open_source
 from ....protocol.findings import pack
-from ....views.tables.cells import NEVER
-from ..archive.plan import File, Plan, Split
-from ..archive.store import OutputFile, open_file, resolve
+from ....views.tables.cells import storable
+from ..archive.plan import OPENING, File, Split
+from ..archive.store import open_file
 
 RUN_BYTES, RUN_PACKETS = 256 << 10, 4096
 """A run is closed before it grows past one of these; a single packet may be larger."""
@@ -66,6 +63,29 @@ class PacketRun(NamedTuple):
             data = payload[place : place + captured]
             place += captured
             yield number, time, flows[back], seq, ack, flags, data, length
+
+
+class Part(NamedTuple):
+    """What a task must know to read a split: `number` is its place in the plan, `capture` the name of its capture.
+
+    The connections of the capture are in `spread` partitions.
+    """
+
+    number: int
+    capture: str
+    file: File
+    split: Split
+    spread: int = 1
+
+    @property
+    def size(self) -> int:
+        """Bytes that are read in the time that it takes."""
+        return self.split.size + OPENING
+
+
+def partition(capture: int, key: bytes, spread: int, partitions: int) -> int:
+    """Return the partition, of so many, that pairs the messages of a connection."""
+    return (capture + crc32(key) % spread) % partitions
 
 
 @dataclass(slots=True, eq=False)
@@ -116,38 +136,15 @@ def _closed(run: _Open, order: int) -> PacketRun:
     return PacketRun(run.key, order, b"".join(run.packets), b"".join(run.payload))
 
 
-LARGE = 32 << 10
-"""Bytes from which on a run is large."""
-ROOM = "spill"
-"""The folder in the run's folder."""
+class KeyLogs(KeyLog):
+    """Keeps the key logs of one split of a capture as `logs`, for those who pair its messages."""
 
-
-ENDING = ".keys"
-
-
-class Heard(KeyLog):
-    """Takes the key logs of one split of a capture into `file`, which is to be closed."""
-
-    def __init__(self, folder: str, capture: int) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.file = OutputFile(f"{folder}/{ROOM}", f"{capture}-{uuid4().hex}{ENDING}")
+        self.logs: list[bytes] = []
 
     def take(self, data: bytes) -> None:
-        self.file.write(data + b"\n")
-
-
-class Overheard:
-    """The secrets that the captures of a run hold; to be asked once all of them were read."""
-
-    def __init__(self, folder: str) -> None:
-        self._system, place, _ = resolve(f"{folder}/{ROOM}")
-        listed = self._system.get_file_info(fs.FileSelector(place, allow_not_found=True))
-        self._paths: list[str] = [info.path for info in listed if info.base_name.endswith(ENDING)]
-
-    def of(self, capture: int) -> list[bytes]:
-        """Return the key logs of a capture."""
-        mine = [path for path in self._paths if path.rpartition("/")[2].startswith(f"{capture}-")]
-        return [self._system.open_input_file(path).readall() for path in mine]
+        self.logs.append(data + b"\n")
 
 
 class FileSlice(io.RawIOBase):
@@ -184,9 +181,9 @@ class SplitReading:
     """
 
     def __init__(
-        self, plan: Plan, split: Split, ports: frozenset[int] = frozenset(), keys: KeyLog | None = None
+        self, file: File, split: Split, ports: frozenset[int] = frozenset(), keys: KeyLog | None = None
     ) -> None:
-        self._file, self.split, self._ports, self._keys = plan.files[split.file], split, ports, keys
+        self._file, self.split, self._ports, self._keys = file, split, ports, keys
         self.report: dict[str, Any] = {}
 
     def __iter__(self) -> Iterator[PacketRun]:
@@ -209,7 +206,7 @@ class SplitReading:
                     if as_it_is:
                         yield packets
                     elif wanted:  # numbered through all files of the capture
-                        yield [cast(Packet, (number + shift, _storable(time), *rest)) for number, time, *rest in wanted]
+                        yield [cast(Packet, (number + shift, storable(time), *rest)) for number, time, *rest in wanted]
                 read = capture.packets - self.split.before
                 self.report = {
                     "file": self.split.file,
@@ -218,14 +215,9 @@ class SplitReading:
                     "other_packets": capture.other,
                     "skipped_packets": skipped,
                     "packet_bytes": capture.bytes,
-                    "first_time": _storable(capture.first_time),
-                    "last_time": _storable(capture.last_time),
+                    "first_time": None if capture.first_time is None else storable(capture.first_time),
+                    "last_time": None if capture.last_time is None else storable(capture.last_time),
                     "problems": [*map(pack, capture.problems)],
                 }
         finally:
             part.close()
-
-
-def _storable(time: int | None) -> int | None:
-    """Return the time, clamped to what 64 bits hold."""
-    return None if time is None else min(max(time, -NEVER), NEVER)

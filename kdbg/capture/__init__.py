@@ -21,7 +21,7 @@ from .keylog import KeyLog
 from .links import IPV4, IPV6, RAW, TCP, Fragment, Fragments, dissector
 from .packet import SHUT, Packet, Piece, PieceCounts, Segment
 from .pcap import RawPacket
-from .source import CHUNK, Batch, Damaged, Source, open_reader, open_source, packets_of
+from .source import CHUNK, Batch, Damaged, Source, open_reader, open_source, packets_of, part
 
 __all__ = ["Capture", "Packet", "open_capture"]
 
@@ -137,13 +137,16 @@ class Capture:
     `packets` and `bytes` count what was read so far, `other` the packets among them that are no TCP, `put_together`
     the IP packets that were sent in pieces; `first_time` and `last_time` are those of the first and the latest packet,
     in nanoseconds, None before there is one. A part of a capture says how many packets are `before` it: they count as
-    if they had been read. `keys` are the secrets of TLS that stand in it, and others that it is given.
+    if they had been read. Of those in the source, the first ones are skipped (`skip`), and at most so many read
+    (`most`). `keys` are the secrets of TLS that stand in it, and others that it is given.
     """
 
     batch: Callable[[Data, list[RawPacket]], None] | None = None
     """Called with bytes and the packets in them before `packets` counts these and they are yielded."""
 
-    def __init__(self, source: Source, *, before: int = 0, keys: KeyLog | None = None) -> None:
+    def __init__(
+        self, source: Source, *, before: int = 0, skip: int = 0, most: int | None = None, keys: KeyLog | None = None
+    ) -> None:
         self.name: str = source.name
         self.packets: int = before
         self.bytes: int = 0
@@ -160,7 +163,9 @@ class Capture:
         self.keys: KeyLog = KeyLog() if keys is None else keys
         self._fragmented = False
         self._reader, self._head = open_reader(source, self._note, self.keys.take)
-        self._walk = self._blocks(packets_of(source.stream, self._reader, self._head, self._is_silent))
+        arrived = packets_of(source.stream, self._reader, self._head, self._is_silent)
+        self._end = None if most is None else before + most
+        self._walk = self._blocks(arrived if most is None and not skip else part(arrived, skip, most))
         self._packets = (packet for block in self._walk for packet in block)
 
     def secrets(self, paths: Iterable[str] | None) -> KeyLog:
@@ -285,7 +290,7 @@ class Capture:
                         yield packets
         except Damaged as damage:
             trouble = str(damage).format(last=self.packets, next=self.packets + 1)
-        if self.source.feed.trouble:
+        if self.source.feed.trouble and self.packets != self._end:  # after that, the file is being written
             trouble = f"{self.source.feed.trouble}, after packet {self.packets}"
         if trouble:
             self._note(trouble)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from time import gmtime, localtime
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -16,24 +17,49 @@ from .source import GLOB, root_of
 
 URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
 STAMP = r"\d{4}[-_.]?\d\d[-_.]?\d\d(?:[-_.T]?\d\d[-_.:]?\d\d(?:[-_.:]?\d\d)?)?|\d{10}"
+COMPRESSED = re.compile(r"(?<=[^/])\.(?:gz|zst)$")
 ROTATED = (
     (re.compile(r"(?<=\.pcap)\d+(?=\.|$)|(?<=\.cap)\d+(?=\.|$)|(?<=\.pcapng)\d+(?=\.|$)"), ""),
     # tcpdump -C: x.pcap, x.pcap1, x.pcap10
-    (re.compile(r"(?<=_)\d{5}_\d{14}(?!\d)"), "*"),  # dumpcap -b: x_00001_20261121033000.pcapng
+    (re.compile(r"(?<=_)(?:\d{5}_\d{14}|\d{14}_\d{5})(?!\d)"), "*"),  # dumpcap -b: x_00001_20261121033000.pcapng
     (re.compile(rf"(?<!\d)(?:{STAMP})(?!\d)"), "*"),  # tcpdump -G: x-2026-11-21_03.30.00.pcap
-    (re.compile(r"(?<=.)\.(?:gz|zst)$"), ""),  # tcpdump -z gzip: x.pcap1.gz, beside one that is not compressed yet
+    (COMPRESSED, ""),  # tcpdump -z gzip: x.pcap1.gz, beside one that is not compressed yet
 )
 """What rotation adds to a name, and what stands for it."""
+HOUR = re.compile(r"(?:^|(?<=[-_]))(?P<hour>[01]\d|2[0-3])(?:[-_.:]?[0-5]\d){0,2}(?=\.p?cap|$)")
+"""What `tcpdump -G 3600 -w kafka-%H.pcap` adds, if the first packet is of that hour."""
+DATED = re.compile(r"(?<!\d)20\d\d([-_./]?)(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12]\d|3[01])(?:/\d\d(?=/|$))?(?!\d)")
+"""The date in the path of a folder."""
+UNTIMED: Mapping[str, int | None] = {}
 
 
-def capture_name(name: str, *, rolled: bool = False) -> str:
-    """Return a file's name without what rotation added, or, with `rolled`, that of its folder."""
+def capture_name(name: str, time: int | None = None, *, rolled: bool = False) -> str:
+    """Return a file's name without what rotation added, or, with `rolled`, that of its folder.
+
+    `time` is that of its first packet in nanoseconds: digits that are its hour were added by rotation.
+    """
     folder, slash, last = name.rpartition("/")
     if rolled:
         return folder or "*"
     for added, instead in ROTATED:
         last = added.sub(instead, last)
-    return f"{folder}{slash}{last}"
+    found = HOUR.search(last)
+    if found is not None and time is not None and int(found["hour"]) in _hours(time // 1_000_000_000):
+        last = f"{last[: found.start()]}*{last[found.end() :]}"
+    return f"{DATED.sub('*', folder)}{slash}{last}"
+
+
+def plain_name(name: str) -> str:
+    """Return a file's name without what compression added."""
+    return COMPRESSED.sub("", name)
+
+
+def _hours(seconds: int) -> set[int]:
+    """Return the hour of a time in UTC and in this machine's zone."""
+    try:
+        return {gmtime(seconds).tm_hour, localtime(seconds).tm_hour}
+    except (OverflowError, OSError, ValueError):
+        return set()
 
 
 class Named(NamedTuple):
@@ -56,13 +82,18 @@ class Named(NamedTuple):
         return Named(root or ("/" if self.root else ""), name)
 
 
-def named_files(found: Iterable[tuple[str, str]], *, rolled: bool = False) -> list[Named]:
+def named_files(
+    found: Iterable[tuple[str, str]], *, rolled: bool = False, times: Mapping[str, int | None] = UNTIMED
+) -> list[Named]:
     """Return the names of files, each given as (what the user named, path or URL).
 
     A folder's files are named by their paths below it, a file by its last name. Of several folders, and of files of one
-    name in different folders, as much of the folder is in the name as distinguishes them.
+    name in different folders, as much of the folder is in the name as distinguishes them. `times` are those of the
+    first packets, by path (see `capture_name`).
     """
+    found = [*found]
     both = [_named(argument, path) for argument, path in found]
+    begun = [times.get(path) for _, path in found]
     folders = {file.root for file, is_below in both if is_below}
     levels = int(rolled or len(folders) > 1)
     while len({"/".join(folder.split("/")[-levels:]) for folder in folders}) < len(folders):
@@ -70,9 +101,10 @@ def named_files(found: Iterable[tuple[str, str]], *, rolled: bool = False) -> li
     files = [file.lifted(levels if file.root in folders else int(rolled)) for file, _ in both]
     while True:
         points: dict[str, set[str]] = {}
-        for file in files:
-            points.setdefault(capture_name(file.name, rolled=rolled), set()).add(capture_name(file.path, rolled=rolled))
-        longer = [file.lifted(len(points[capture_name(file.name, rolled=rolled)]) > 1) for file in files]
+        shown = [capture_name(file.name, time, rolled=rolled) for file, time in zip(files, begun, strict=True)]
+        for file, name, time in zip(files, shown, begun, strict=True):
+            points.setdefault(name, set()).add(capture_name(file.path, time, rolled=rolled))
+        longer = [file.lifted(len(points[name]) > 1) for file, name in zip(files, shown, strict=True)]
         if longer == files:
             return files
         files = longer

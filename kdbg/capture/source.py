@@ -332,6 +332,19 @@ def packets_of(
         raise Damaged(reader.cut)
 
 
+def part(arrived: Iterator[Batch], skip: int, most: int | None) -> Iterator[Batch]:
+    """Yield packets without the first ones, and no more than `most`; what comes after these is not looked at."""
+    for data, packets in arrived:
+        kept = packets[skip:] if most is None else packets[skip : skip + most]
+        skip -= min(skip, len(packets))
+        if kept:
+            yield data, kept
+        if most is not None:
+            most -= len(kept)
+            if not most:
+                return
+
+
 def _exactly(stream: io.BufferedReader, size: int) -> bytes:
     """Read so many bytes, fewer at the end of the stream; memory is taken as they come."""
     pieces = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import time
@@ -19,6 +20,7 @@ from kdbg.ui.cli.failing import LEVELS
 from tests.cli.calls import CAPTURES, COMMAND, ENVIRONMENT, Outcome, call, spawn
 from tests.traffic import Talk, pcap
 
+from .archives import concatenated, write
 from .decoded import ask, decoded, tabled
 
 pytestmark = pytest.mark.usefixtures("here")  # where Spark cannot start, these skip or fail as all others do
@@ -46,6 +48,29 @@ def test_it_closes_with_the_counts_of_decode_and_nothing_of_spark_is_heard(tmp_p
     ]
     assert tabled(tmp_path / "tables") == decoded([ERRORS, first])
     assert "trailing-bytes 14" in again.closing
+
+
+def test_append_continues_files_that_grow_and_closes_connections_on_request(tmp_path: Path) -> None:
+    folder, out = tmp_path / "in", tmp_path / "tables"
+    folder.mkdir()
+    packets = concatenated(2)
+    for number, end in enumerate((len(packets) // 2, len(packets))):
+        write(folder / f"kafka-2026112{number + 1}.pcap", packets[number * (len(packets) // 2) : end])
+    last = folder / "kafka-20261122.pcap"
+    data = last.read_bytes()
+    last.write_bytes(data[: len(data) // 3])
+    (folder / "begun.pcap").touch()
+    first = pipeline(folder, "--out", out, "--append", status=1)
+    assert "skipped " in first.err
+    assert re.search(r" · \d+ connections? open · tables in ", first.closing)
+    last.write_bytes(data)
+    again = pipeline(folder, "--out", out, "--append", "--forget", "0", status=1)
+    assert " open · " not in again.closing
+    assert pipeline(folder, "--out", out, "--append").closing.endswith(
+        "the tables already contain these files\n".strip()
+    )
+    whole = write(tmp_path / "whole.pcap", packets)
+    assert tabled(out) == decoded([whole], "kafka-*.pcap")
 
 
 def test_filters_are_those_of_decode(tmp_path: Path) -> None:

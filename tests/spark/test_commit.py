@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
 from threading import Barrier
 from typing import Any
@@ -21,9 +22,10 @@ from deltalake import DeltaTable
 
 import kdbg
 from kdbg.errors import CaptureRefused, InputError, SparkError
-from kdbg.scale.spark.commit import Output
+from kdbg.scale.spark.commit import OWN, WAITING, Output
 from kdbg.scale.spark.delta import RUN_COLUMNS, SCHEMAS, DeltaFolder
 from kdbg.scale.spark.follow.followed import Followed
+from kdbg.scale.spark.follow.progress import PointState
 from kdbg.scale.spark.parquet import MOST_OPEN, ROWS, Tables
 from kdbg.views.tables.arrow import TABLES as COLUMNS
 from kdbg.views.tables.columns import ABOUT, TABLES
@@ -223,14 +225,14 @@ class TestSeveralRunsAtOnce:
 
     def test_a_batch_is_committed_once(self, tmp_path: Path) -> None:
         one, other = Followed(str(tmp_path)), Followed(str(tmp_path))
-        entry = {"commit": 1, "files": {}, "follow": {"waiting": []}}
+        entry = {"commit": 1, "files": {}}
         for output in (one, other):
             output.recover()
             output.begin()
-        one.grow(write(one, "a"), entry)
+        one.commit(write(one, "a"), entry)
         files = write(other, "a")
         with pytest.raises(SparkError, match="another run follows into"):
-            other.grow(files, entry)
+            other.commit(files, entry)
         assert other.recover()["commit"] == 1
         assert groups(tmp_path) == ["a"]
 
@@ -270,15 +272,33 @@ class Unfinished(Output):
             super().settle(runs)
 
 
-def test_following_begins_anew_where_nothing_was_committed(tmp_path: Path) -> None:
-    """Spark makes its folders before the first batch; a run that was killed then left them empty."""
-    out = tmp_path / "out"
-    commits = out / ".kdbg-following" / "checkpoint" / "commits"
-    commits.mkdir(parents=True)
-    assert Followed(str(out)).recover() == {}
-    (commits / "0").write_text("v1\n{}")
-    with pytest.raises(SparkError, match="tables that no longer exist"):
-        Followed(str(out)).recover()
+def test_packets_wait_as_long_as_a_run_refers_to_them(tmp_path: Path) -> None:
+    def waits(point: str) -> Output:
+        """A run after which packets of a point wait."""
+        output = Output(str(tmp_path))
+        before = output.progress()
+        output.begin()
+        folder = Path(output.waiting)
+        folder.mkdir(parents=True)
+        (folder / "x.arrow").touch()
+        state = PointState(before.at + 1, point, "x.pcap", True, waiting=[f"{folder}/x.arrow"])
+        output.commit(write(output, point), {"files": {}, "points": {point: asdict(state)}}, append=True, before=before)
+        return output
+
+    def folders() -> set[str]:
+        return {str(path) for path in (tmp_path / OWN).iterdir()}
+
+    killed = tmp_path / OWN / f"{WAITING}20260101T000000000000-{platform.node()}-999999999"
+    killed.mkdir(parents=True)
+    one, other = waits("a"), waits("b")
+    assert folders() == {one.waiting, other.waiting}, "of a run that was killed nothing waits"
+    begun = Output(str(tmp_path))
+    Path(begun.waiting).mkdir()
+    third = waits("a")
+    assert folders() == {third.waiting, other.waiting, begun.waiting}, "that of a run that is at work is kept"
+    begun.abandon()
+    commit(tmp_path, "c")
+    assert folders() == set(), "one that replaces the tables leaves nothing"
 
 
 def test_runs_that_begin_in_the_same_second_have_names_of_their_own(tmp_path: Path) -> None:

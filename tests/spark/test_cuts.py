@@ -28,7 +28,8 @@ def proved(path: Path, size: int) -> Plan:
     found = plan([str(path)], size)
     walks = {i: counted(found.files[0], found.splits[i]) for i in uncounted(found)}
     if wrong := missed(found, walks):
-        found = recut(found, {file: walked_cuts(found.files[file], size) for file in wrong})
+        firsts = {split.file: split for split in reversed(found.splits)}
+        found = recut(found, {file: walked_cuts(found.files[file], firsts[file], size) for file in wrong})
         walks = {i: counted(found.files[0], found.splits[i]) for i in uncounted(found)}
         assert not missed(found, walks)
     return numbered(found, walks)

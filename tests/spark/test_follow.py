@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
+import socket
+import struct
 import subprocess
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
-from kdbg.errors import SparkError
 from kdbg.scale.spark.commit import Output
-from kdbg.scale.spark.follow.followed import Followed
-from kdbg.scale.spark.follow.tail import TailPosition, points, strangers, stretches
+from kdbg.scale.spark.follow.followed import Followed, Following
+from kdbg.scale.spark.pipeline import PipelineOptions
 from tests.cli.calls import CAPTURES, COMMAND, ENVIRONMENT
 
-from .archives import HEAD, concatenated, rolled, write
+from .archives import HEAD, concatenated, write
 from .conftest import Run
 from .decoded import ask, decoded, tabled
 
 pytestmark = pytest.mark.usefixtures("spark")  # where Spark cannot start, these skip or fail as all others do
 FOLLOW = [*COMMAND, "pipeline", "--follow", "--master", "local[2]", "--interval", "1s"]
+
+
+LONG = 7 * 86_400
+"""Seconds in which no connection is over."""
 
 
 class Tcpdump(threading.Thread):
@@ -107,63 +117,136 @@ def test_ctrl_c_ends_it_and_it_goes_on_later(tmp_path: Path) -> None:
     assert (other.returncode, other.stderr) == (2, b"kdbg: --follow always appends; omit --append\n")
 
 
-def test_a_file_is_read_up_to_its_last_whole_packet(tmp_path: Path) -> None:
-    packets = concatenated(3)
-    data = HEAD + b"".join(packets)
-    point, file = "x.pcap", tmp_path / "x.pcap"
-    ends = [24]
-    for packet in packets:
-        ends.append(ends[-1] + len(packet))
-    for size in Random(2).sample(range(len(data)), 50):
-        file.write_bytes(data[:size])
-        found = list(stretches(point, points([str(tmp_path)], rolled=False)[point], None, 1 << 40))
-        whole = max((end for end in ends if end <= size), default=0)
-        assert [(each.stop, place.position, place.packets) for each, place in found] == (
-            [(whole, whole, ends.index(whole))] if whole > 24 else []
-        )
+class Feed:
+    """Follows a folder in this process; `turn` adds what is there, and `end` ends all connections."""
+
+    def __init__(self, spark: Any, out: Path, *captures: Path, rolled: bool = False) -> None:
+        self.following = Following(spark, Followed(str(out)), PipelineOptions(), LONG)
+        self.captures, self.rolled, self.skipped = [*map(str, captures)], rolled, list[tuple[str, str]]()
+
+    def turn(self, patience: int = LONG * 10**9) -> bool:
+        return self.following.step(self.captures, self.rolled, patience, self.skipped.extend)
+
+    def end(self) -> None:
+        self.turn(0)
 
 
-def test_offsets_lead_to_the_same_stretches_whatever_room_there_was(tmp_path: Path) -> None:
-    packets = concatenated(8)
-    folder = rolled(tmp_path / "in", packets, 12, Random(3))
-    [(point, names)] = points([str(folder)], rolled=False).items()
-    assert [name.rpartition("pcap")[2] for name in names] == ["", *map(str, range(1, 12))], "x.pcap10 follows x.pcap9"
-    place: TailPosition | None = None
-    steps: list[tuple[str, int, int]] = []
-    while found := list(stretches(point, names, place, 5000)):
-        last = found[-1][1]
-        again = list(stretches(point, names, place, 1 << 40, last))
-        assert again[-1][1] == last
-        steps += [(each.name, each.start, each.stop) for each, _ in found]
-        place = last
-    assert place is not None
-    assert place.packets == len(packets)
-    assert sum(stop - start for _, start, stop in steps) == sum(map(len, packets))
+def test_a_ring_whose_names_are_reused_is_followed(run: Run, spark: Any, tmp_path: Path) -> None:
+    """As `tcpdump -C 1 -W 3` writes it, which is read before it comes round."""
+    packets = concatenated(6)
+    folder, out = tmp_path / "in", tmp_path / "tables"
+    folder.mkdir()
+    cuts = [len(packets) * n // 8 for n in range(9)]
+    feed = Feed(spark, out, folder)
+    for number, (start, stop) in enumerate(pairwise(cuts)):
+        write(folder / f"x.pcap{number % 3}", packets[start:stop])
+        if number % 2:
+            assert feed.turn()
+    assert not feed.turn()
+    feed.end()
+    whole = write(tmp_path / "whole.pcap", packets)
+    assert tabled(out) == decoded([whole], "x.pcap")
+    once, _ = run([whole])
+    question = "SELECT * EXCLUDE (capture, connection, connection_uid, run) FROM {connections}"
+    assert sorted(map(repr, ask(out, question))) == sorted(map(repr, ask(once, question)))
+    assert ask(out, "SELECT count(*) FROM {problems} WHERE kind = 'damaged-capture'") == [(0,)]
 
 
-def test_what_cannot_be_followed_is_named_and_passed_over(tmp_path: Path) -> None:
-    shutil.copy(CAPTURES / "nanosecond.pcapng", tmp_path)
-    (tmp_path / "begun.pcap").write_bytes(HEAD[:10])
-    write(tmp_path / "whole.pcap", concatenated(1))
-    found = points([str(tmp_path)], rolled=False)
-    assert strangers(found) == [str(tmp_path / "nanosecond.pcapng")]
-    assert [point for point, names in found.items() if list(stretches(point, names, None, 1 << 40))] == ["whole.pcap"]
+def test_where_a_ring_was_faster_and_a_clock_jumped_findings_say_so(spark: Any, tmp_path: Path) -> None:
+    packets, old = concatenated(4), [day_before(packet) for packet in concatenated(1)]
+    folder, out = tmp_path / "in", tmp_path / "tables"
+    folder.mkdir()
+    quarter = len(packets) // 4
+    feed = Feed(spark, out, folder)
+    write(folder / "x.pcap0", packets[:quarter])
+    write(folder / "x.pcap1", packets[quarter : 2 * quarter])
+    assert feed.turn()
+    write(folder / "x.pcap1", packets[3 * quarter :])
+    assert feed.turn()
+    write(folder / "x.pcap2", old)
+    assert feed.turn()
+    feed.end()
+    question = "SELECT capture, text FROM {problems} WHERE kind = 'damaged-capture'"
+    [(one, jumped), (other, overwritten)] = sorted(ask(out, question), key=str)
+    assert one == other == "x.pcap"
+    assert "the clock was set back" in jumped
+    assert "was overwritten since kdbg read it last" in overwritten
+    assert ask(out, "SELECT count(*) FROM {files} WHERE problem IS NOT NULL") == [(2,)]
+    assert ask(out, "SELECT sum(packets) FROM {files}") == [(2 * quarter + len(packets) - 3 * quarter + len(old),)]
 
 
-def test_a_ring_of_files_is_refused(tmp_path: Path) -> None:
-    packets = concatenated(4)
-    third = len(packets) // 3
-    names = [str(write(tmp_path / f"x.pcap{n}", packets[n * third : (n + 1) * third])) for n in range(2)]
-    [*_, (_, place)] = stretches("x", names, None, 1 << 40)
-    write(tmp_path / "x.pcap0", packets[2 * third :])
-    with pytest.raises(SparkError, match="was started after"):
-        list(stretches("x", names, place, 1 << 40))
-    write(tmp_path / "x.pcap1", packets[2 * third + 9 :])
-    with pytest.raises(SparkError, match=r"x\.pcap1 was overwritten while it was being followed"):
-        list(stretches("x", names[1:], place, 1 << 40))
+def day_before(packet: bytes) -> bytes:
+    return struct.pack("<I", int.from_bytes(packet[:4], "little") - 86_400) + packet[4:]
 
 
-def test_tables_of_another_run_are_left_alone(run: Run, tmp_path: Path) -> None:
-    out, _ = run([CAPTURES / "first-contact.pcap"])
-    with pytest.raises(SparkError, match="contains tables of other runs"):
-        Followed(str(out)).recover()
+RINGS = {
+    "tcpdump": ["tcpdump", "-i", "lo", "-U", "-B", "65536", "-C", "1", "-W", "4", "-Z", "root", "-w", "x.pcap"],
+    "dumpcap": ["dumpcap", "-i", "lo", "-B", "64", "-b", "filesize:1000", "-b", "files:4", "-w", "x.pcapng"],
+}  # fmt: skip
+"""The command lines of `kdbg guide capturing`, with small files."""
+
+
+@pytest.mark.parametrize("program", ["dumpcap", pytest.param("tcpdump", marks=pytest.mark.nightly)])
+def test_what_real_programs_record_is_followed(spark: Any, tmp_path: Path, program: str) -> None:
+    if shutil.which(program) is None or os.geteuid():
+        pytest.skip(f"{program} is missing, or may not capture")
+    folder, out = tmp_path / "in", tmp_path / "tables"
+    folder.mkdir()
+    with echoing() as (client, port):
+        command = [*RINGS[program], *(["-f"] if program == "dumpcap" else []), f"tcp port {port}"]
+        with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE) as recording:
+            assert recording.stderr is not None
+            recording.stderr.readline()  # it listens
+            time.sleep(1)
+            feed, count = Feed(spark, out, folder), 0
+            for _ in range(4):
+                for _ in range(40):  # a request of 20 KB and its response: 1.6 MB
+                    ask_once(client, count)
+                    count += 1
+                time.sleep(0.3)
+                assert feed.turn()
+            client.close()
+            time.sleep(1)
+            recording.send_signal(signal.SIGINT)
+            _, said = recording.communicate(timeout=20)
+    feed.turn()
+    feed.end()
+    assert len({*folder.iterdir()}) <= 4, "the ring came round"
+    counts = "count(*), count(DISTINCT correlation_id), count(response_bytes), count(DISTINCT client)"
+    assert ask(out, f"SELECT {counts} FROM {{exchanges}}") == [(count, count, count, 1)], said
+    assert ask(out, "SELECT count(*), sum(exchanges) FROM {connections}") == [(1, count)]
+    assert ask(out, "SELECT count(DISTINCT capture) FROM {files}") == [(1,)]
+    assert ask(out, "SELECT text FROM {problems}") == []
+
+
+@contextmanager
+def echoing() -> Iterator[tuple[socket.socket, int]]:
+    """A connection to a server that responds to each Metadata request with one topic of a long name."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+
+        def serve() -> None:
+            peer, _ = server.accept()
+            with peer:
+                while head := peer.recv(4, socket.MSG_WAITALL):
+                    body = peer.recv(int.from_bytes(head), socket.MSG_WAITALL)
+                    name = struct.pack(">hh", 0, 20_000) + b"t" * 20_000 + struct.pack(">i", 0)
+                    peer.sendall(frame(body[4:8] + struct.pack(">ii", 0, 1) + name))
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            yield client, port
+        thread.join(10)
+
+
+def frame(body: bytes) -> bytes:
+    return struct.pack(">i", len(body)) + body
+
+
+def ask_once(client: socket.socket, number: int) -> None:
+    """Send a request of Metadata v0 for a topic, and wait for the response."""
+    topic = struct.pack(">ih", 1, 20_000) + b"t" * 20_000
+    client.sendall(frame(struct.pack(">hhih", 3, 0, number, 4) + b"test" + topic))
+    size = int.from_bytes(client.recv(4, socket.MSG_WAITALL))
+    assert len(client.recv(size, socket.MSG_WAITALL)) == size

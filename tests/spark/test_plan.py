@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import time
 from pathlib import Path
 
 import pytest
 
 from kdbg.capture.names import capture_name
-from kdbg.errors import CaptureError, CaptureRefused
+from kdbg.errors import CaptureError
 from kdbg.scale.spark.archive.plan import File, Plan, in_order, plan
-from kdbg.scale.spark.archive.store import identity
 from tests.capture.files import pcap, pcapng
 from tests.traffic import START
 
@@ -44,12 +44,16 @@ def folder(tmp_path: Path) -> Path:
         ("x.pcap", "x.pcap1", "x.pcap10"),
         ("x.pcap00", "x.pcap01"),
         ("x.pcap1.gz", "x.pcap2.gz"),
-        ("x.pcap1.gz", "x.pcap2"),
         ("x_00001_20261121033000.pcapng", "x_00002_20261121034000.pcapng"),
         ("eth0-2026-11-21_03.30.00.pcap", "eth0-2026-11-21_04.30.00.pcap"),
         ("eth0-20261121.pcap", "eth0-20261122.pcap"),
         ("eth0-20261121T0330.pcap", "eth0-20261121T0430.pcap1"),
         ("1795264200.pcap", "1795267800.pcap"),
+        ("x_20261121033000_00001.pcapng", "x_20261121034000_00002.pcapng"),
+        ("x.pcap1", "x.pcap2.gz", "x.pcap3.zst"),
+        ("2026-11-21/x.pcap", "2026-11-22/x.pcap1"),
+        ("2026/11/21/x.pcap", "2026/11/22/x.pcap"),
+        ("date=20261121/x.pcap", "date=20261122/x.pcap"),
     ],
 )
 def test_what_rotation_wrote_is_one_capture(pieces: tuple[str, ...]) -> None:
@@ -64,10 +68,25 @@ def test_what_rotation_wrote_is_one_capture(pieces: tuple[str, ...]) -> None:
         ("x.pcap", "y.pcap1"),
         ("x.pcap", "x.pcapng"),
         ("a/x.pcap", "b/x.pcap1"),
+        ("12345678/x.pcap", "12345679/x.pcap"),
+        ("2026-13-21/x.pcap", "2026-14-21/x.pcap"),
     ],
 )
 def test_other_files_are_captures_of_their_own(files: tuple[str, ...]) -> None:
     assert len({capture_name(file) for file in files}) == len(files)
+
+
+def test_the_hour_in_a_name_is_what_rotation_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of `tcpdump -G 3600 -w kafka-%H.pcap`, in UTC and in the zone of this machine; not the numbers of hosts."""
+    monkeypatch.setenv("TZ", "UTC-5")
+    time.tzset()
+    noon = 1_795_262_400 * 10**9  # 2026-11-21 12:00:00 UTC
+    hours = [(f"kafka-{hour:02}.pcap", noon + (hour - 12) * 3600 * 10**9) for hour in range(24)]
+    assert {capture_name(*one) for one in hours} == {capture_name("kafka-12.pcap", noon)}
+    assert capture_name("kafka-1207.pcap.gz", noon) == capture_name("kafka-17.pcap", noon)
+    assert len({capture_name(f"broker-{host:02}.pcap", noon) for host in range(1, 10)}) == 9
+    monkeypatch.undo()
+    time.tzset()
 
 
 def test_a_folder_stands_for_its_captures(folder: Path) -> None:
@@ -113,6 +132,15 @@ def test_files_of_all_kinds_know_when_they_begin(tmp_path: Path) -> None:
     assert len({file.time for file in found.files}) == 2
 
 
+def test_a_capture_is_one_however_its_files_are_named(folder: Path) -> None:
+    more = folder / "deep" / "c.pcap1"
+    more.write_bytes(pcap([bytes(40)]))
+    found = plan([str(more), str(folder)])
+    pieces = [file.named for file in found.files if "c.pcap" in file.name]
+    assert pieces == ["deep/c.pcap", "c.pcap1"]
+    assert len({split.capture for split in found.splits if "c.pcap" in found.files[split.file].name}) == 1
+
+
 def test_a_ring_begins_where_tcpdump_came_round() -> None:
     def ring(*times: int) -> list[str]:
         pieces = [File(f"x.pcap{n}", "", 1, None, START + time) for n, time in enumerate(times)]
@@ -123,11 +151,16 @@ def test_a_ring_begins_where_tcpdump_came_round() -> None:
     assert ring(3, 1, 4, 2, 5) == ["0", "1", "2", "3", "4"], "times that tell nothing leave the order of the names"
 
 
-def test_known_files_are_passed_over_unless_they_have_grown(folder: Path) -> None:
-    path = folder / "b.pcap"
-    assert names(plan([str(folder)], known={identity(str(path)): path.stat().st_size}))[2] == "b.pcap2"
-    with pytest.raises(CaptureRefused, match="already in the tables, from when it had 5 bytes"):
-        plan([str(path)], known={identity(str(path)): 5})
+def test_known_files_are_skipped(folder: Path) -> None:
+    assert names(plan([str(folder)], known=lambda found: found.name.endswith("b.pcap")))[2] == "b.pcap2"
+
+
+def test_a_file_without_a_complete_header_may_be_being_written(folder: Path) -> None:
+    begun = folder / "begun.pcap"
+    begun.write_bytes(pcap([])[:10])
+    with pytest.raises(CaptureError, match="inside its header"):
+        plan([str(begun)])
+    assert [name for name, _ in plan([str(begun)], known=lambda found: False).refused] == [str(begun)]
 
 
 def test_splits_well_outside_of_the_time_asked_for_are_not_read(tmp_path: Path) -> None:

@@ -52,16 +52,16 @@ def batches(folder: Path, parts: list[list[Packet]]) -> Found:
         here.mkdir(parents=True)
         rows = [(0, 0, "c", run.key, number, run.order, run.packets, run.payload) for run in runs(packets)]
         found = run_batch(rows) if rows else None
-        old = list(waited(["c"], 1, given(waiting))) if waiting else []
+        old = list(waited(["c"], ["c"], 1, given(waiting))) if waiting else []
         table = pa.Table.from_batches([*old, *([found] if found else [])], RUNS)
         ordered = table.sort_by([("key", "ascending"), ("split", "ascending"), ("order", "ascending")])
         horizon = OVER if number == len(parts) - 1 else 0
         making = Making(str(here), Filters(), WantedRows(), NOTHING)
-        follower = partial(Follower, making, str(here / "waiting"), [horizon])
+        follower = partial(Follower, making, str(here / "waiting"), ["c"], [horizon])
         [batch] = pair(follower, iter(ordered.to_batches()))
         report = pa.Table.from_batches([batch]).to_pylist()[0]["report"]
         result: dict[str, Any] = pickle.loads(report)
-        waiting = result["waiting"]["files"]
+        waiting = [*result["waiting"]["files"]]
         most = max([most, *(size for _, size in result["waiting"]["held"])])
         told += [repr(said(each)) for name, _, _ in result["pieces"] for _, each in exchanges(str(here), name, {})]
         for name in tables:

@@ -87,8 +87,8 @@ def follow(out: str, name: str, number: int) -> None:
     output = Followed(out)
     entry = output.recover()
     output.begin()
-    after = {"commit": entry.get("commit", 0) + 1, "files": {}, "follow": {"waiting": []}}
-    output.grow(write(output, f"{name}-{number}"), after)
+    after = {"commit": entry.get("commit", 0) + 1, "files": {}}
+    output.commit(write(output, f"{name}-{number}"), after)
 
 
 def compacting(out: str, name: str, number: int) -> None:

@@ -44,6 +44,7 @@ from .delta import (
     TableFile,
     delta_refusals,
 )  # fmt: skip
+from .follow.progress import Progress
 from .parquet import ParquetFile
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
 
 TRIES = 100
 """Commits that are tried while other writers are faster."""
+OWN, WAITING = f"{HIDDEN}following", "waiting-"
+"""The folder with what waits for the next run, and what the name of a run's folder in it begins with."""
 RESERVED, RESERVE = "reserved", 1 << 20
 """Bytes that are kept free on a local disk until a run is decided, so that a full disk does not stop the commits after
 it; the log takes some bytes more for each file."""
@@ -72,6 +75,8 @@ class Output(DeltaFolder):
         self.name: str = self.run  # in the tables
         self.folder: str = f"{self.out}/{HIDDEN}{self.run}"
         self._hidden = f"{self.root}/{HIDDEN}{self.run}"
+        self.waiting: str = f"{self.out}/{OWN}/{WAITING}{self.run}"
+        """The folder for packets that wait for the next run."""
         self.is_decided: bool = False
 
     def entries(self) -> list[tuple[str, Row]]:
@@ -84,7 +89,11 @@ class Output(DeltaFolder):
 
     def known(self) -> dict[str, int]:
         """Return the files that the tables hold, with their sizes at that time."""
-        return {name: size for _, entry in self.entries() for name, size in entry["files"].items()}
+        return {name: read.size for name, read in self.progress().files.items()}
+
+    def progress(self) -> Progress:
+        """Return how far captures were read by all runs."""
+        return Progress.of(entry for _, entry in self.entries())
 
     def contents(self) -> list[Contents]:
         """Return what the captures hold that the tables were made of."""
@@ -110,27 +119,41 @@ class Output(DeltaFolder):
         for info in (info for table in tables for info in self.infos(table)):
             if info.base_name.startswith(f"{self.run}-"):
                 self.system.delete_file(info.path)
-        if self.system.get_file_info(self._hidden).type == fs.FileType.Directory:
-            self.system.delete_dir(self._hidden)
+        unused = (self._hidden,) if self.is_decided else (self._hidden, f"{self.root}/{OWN}/{WAITING}{self.run}")
+        for folder in unused:
+            if self.system.get_file_info(folder).type == fs.FileType.Directory:
+                self.system.delete_dir(folder)
+
+    def sweep(self, before: Progress) -> None:
+        """Delete packets that no run waits for any more: those that waited `before`, and of runs that were killed."""
+        kept, former = ({*map(_folder, progress.waiting)} for progress in (self.progress(), before))
+        with refusals(self.out):
+            for name in self._names(f"{self.root}/{OWN}"):
+                run = name.removeprefix(WAITING)
+                if run != name and name not in kept and (name in former or _is_dead(run)):
+                    self.system.delete_dir(f"{self.root}/{OWN}/{name}")
 
     def drop(self, name: str) -> None:
         """Delete a folder inside the run's folder that is not needed any more."""
         if self.system.get_file_info(f"{self._hidden}/{name}").type == fs.FileType.Directory:
             self.system.delete_dir(f"{self._hidden}/{name}")
 
-    def commit(self, files: Iterable[TableFile], entry: Row, *, append: bool) -> None:
-        """Commit the files of finished tasks to the tables, in place of or beside those that are there."""
+    def commit(self, files: Iterable[TableFile], entry: Row, *, append: bool, before: Progress | None = None) -> None:
+        """Commit the files of finished tasks to the tables, in place of or beside those that are there.
 
-        def rows(before: list[Row]) -> tuple[list[Row], bool]:
-            known = {name for row in before for name in json.loads(row["entry"])["files"]} if append else set()
-            if twice := known & entry["files"].keys():
-                raise SparkError(
-                    f"another run added {min(twice)} to {self.out} at the same time",
-                    "the tables contain the result of that run",
-                )
+        A run that appends began with what had been read `before`.
+        """
+        former = before or Progress()
+
+        def rows(there: list[Row]) -> tuple[list[Row], bool]:
+            now = Progress.of(json.loads(row["entry"]) for row in there)
+            if append:
+                former.check(now, entry, self.out)
+            former.points |= now.points
             return [self.row(APPEND if append else REPLACE, entry, files)], not append
 
         self.commit_rows(rows)
+        self.sweep(former)
 
     def commit_rows(self, make: MakeRows) -> None:
         """Commit rows to the table of runs, and then their files to the tables."""
@@ -231,6 +254,11 @@ class Output(DeltaFolder):
         """Return the files in a folder of the tables, and in its folders, as pyarrow describes them."""
         selector = fs.FileSelector(f"{self.root}/{folder}", allow_not_found=True, recursive=True)
         return [info for info in self.system.get_file_info(selector) if info.type == fs.FileType.File]
+
+
+def _folder(file: str) -> str:
+    """Return the name of the folder of a file."""
+    return file.rpartition("/")[0].rpartition("/")[2]
 
 
 def _is_dead(run: str) -> bool:

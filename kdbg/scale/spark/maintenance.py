@@ -17,9 +17,9 @@ from ...errors import InputError
 from ...views.tables.columns import CAUSES, RUNS, STATE
 from ...views.tables.columns import TABLES as COLUMNS
 from .archive.store import refusals
-from .commit import Output
+from .commit import OWN, Output
 from .delta import MIGRATE, SCHEMAS, TableFile, delta_refusals
-from .follow.followed import OWN, RUN_NAME
+from .follow.followed import RUN_NAME
 from .parquet import ParquetFile
 
 ALL = (*SCHEMAS, RUNS)

@@ -17,17 +17,21 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from ...errors import SparkError
+from ...errors import CaptureError, SparkError
 from ...exchanges.filters.filter_set import Filters
 from ...protocol.definitions import MessageDefinition
+from ...protocol.findings import Finding, Kind
 from ...protocol.findings.amounts import count
+from ...protocol.findings.facts import CaptureTrouble
 from ...views.tables.columns import CAUSES
 from ...views.tables.message_columns import WantedRows
 from .archive.duplicates import Contents
-from .archive.files import contents_of, file_rows, missed, numbered, read_files, recut, uncounted
+from .archive.files import contents_of, file_rows, missed, numbered, read_files, recut
 from .archive.plan import OPENING, SPLIT, CutPoint, Plan, bundled, nanoseconds
 from .commit import Output
 from .delta import TableFile
+from .follow.progress import Batch, Progress, resume
+from .follow.unfinished import Follower, waited
 from .jobs import REPORT, TASKS, Jobs
 from .parquet import Tables
 from .stages import tasks
@@ -43,6 +47,8 @@ PER_TASK = 32 << 20
 """Bytes of exchanges that one task decodes, about."""
 PER_SPREAD = 4 << 20
 """Bytes of a capture that are worth a task of the shuffle's far side, about."""
+MOST_WAITING = 1 << 30
+"""Bytes of packets that may wait for the next run; beyond that the connections that were silent longest are over."""
 RUN = "partition int, capture int, name string, key binary, split int, `order` int, packets binary, payload binary"
 """The schema of runs in Spark's words: that of stages/tasks.py in Arrow's."""
 
@@ -76,8 +82,10 @@ class PipelineOutcome:
     problems: list[tuple[str, str]] = field(default_factory=list)
     """What is wrong with captures themselves: (file, what)."""
     files: list[TableFile] = field(default_factory=list)
-    contents: list[Contents] = field(default_factory=list)
-    """What the captures hold, by which they are recognised."""
+    contents: dict[str, Contents] = field(default_factory=dict)
+    """What the files hold, by their places: so they are recognised."""
+    waiting: int = 0
+    """Connections that are open."""
     diagnosed: dict[str, str] | None = None
     """The captures that were judged, None where that was not asked for, each with its file, "" for several."""
     causes: Counter[str] = field(default_factory=Counter)
@@ -102,48 +110,83 @@ class Pipeline(Jobs):
 
     def run(self, plan: Plan) -> PipelineOutcome:
         """Read the captures of the plan, and put the tables in place."""
+        return self.grow(resume(plan, Progress(), (), patience=0))
+
+    def grow(self, batch: Batch) -> PipelineOutcome:
+        """Read a batch, and put it into the tables, together with what waits for the next run."""
         self.output.begin()
         try:
+            before = batch.progress
+            batch.counted(*self._counted(batch.plan, batch.uncounted))
+            if batch.is_empty:
+                return PipelineOutcome()
             filters = self.options.filters
-            wanted = self._counted(plan).between(nanoseconds(filters.since), nanoseconds(filters.until))
-            making = self._making(wanted)
-            paired = self._paired(wanted, partial(Pairer, making))
-            outcome = self._made(wanted, making, paired, {})
-            if self.options.diagnose:
-                self._judge(plan, outcome)
-            self._go_on()
-            skipped = [{"file": name, "problem": problem} for name, problem in plan.refused]
-            entry = {
-                "options": self.options.said,
-                "captures": plan.captures,
-                "roots": plan.roots,
-                "files": {file.place: file.size for file in plan.files},
-                "contents": outcome.contents,
-                "skipped_files": skipped,
-                "passed_over": skipped,  # the old name
-                "counts": dict(outcome.counts),
-                "findings": dict(outcome.findings),
-                "rows": dict(outcome.rows),
-                **({CAUSES: outcome.diagnosed} if outcome.diagnosed is not None else {}),
-            }
-            self.output.commit(outcome.files, entry, append=self.options.append)
+            wanted = batch.plan.between(nanoseconds(filters.since), nanoseconds(filters.until))
+            making, partitions = self._making(wanted), self._partitions(wanted)
+            pairer = partial(Follower, making, self.output.waiting, batch.points, batch.horizons)
+            work = tasks.task(partial(waited, batch.points, wanted.captures, partitions))
+            more = self._tasks(batch.waiting).mapInArrow(work, RUN) if batch.waiting else None
+            paired = self._paired(wanted, pairer, more, partitions if batch.waiting else 0)
+            topics = {UUID(topic): name for topic, name in before.topics.items()}
+            outcome = self._made(wanted, making, paired, topics, batch)
+            learned = {str(topic): name for topic, name in topics.items() if str(topic) not in before.topics}
+            held = sorted((tuple(one) for report in paired for one in report["waiting"]["held"]), reverse=True)
+            outcome.waiting = len(held)
+            least = size = 0
+            for last_time, waiting_bytes in held:
+                size += waiting_bytes
+                if size > MOST_WAITING:
+                    least = int(last_time) + 1
+                    break
+            waiting = {name: points for report in paired for name, points in report["waiting"]["files"].items()}
+            batch.after(wanted, (split for report in paired for split in report["splits"]), waiting, least)
+            self._commit(batch.plan, outcome, {**batch.entry(), "topics": learned}, before)
+        except (CaptureError, SparkError):  # if another run was faster, that is why
+            if self.options.append:
+                before.check(self.output.progress(), batch.touched, self.output.out)
+            raise
         finally:
             self.output.abandon()
         return outcome
 
-    def _counted(self, plan: Plan) -> Plan:
-        """Return the plan with all cuts proved and all packets numbered."""
-        walks = self._walks(plan)
-        wrong = [[(number, plan.files[number])] for number in missed(plan, walks)]
-        if wrong:
-            found = self._reports("count", wrong, partial(tasks.recut, self.options.split))
-            plan = recut(plan, dict(one for report in found for one in report))
-            walks = self._walks(plan)
-        return numbered(plan, walks)
+    def _commit(self, plan: Plan, outcome: PipelineOutcome, read: dict[str, Any], before: Progress) -> None:
+        """Commit a run, of which `read` says what it read beyond what was read `before`."""
+        if self.options.diagnose:
+            self._judge(plan, outcome)
+        self._go_on()
+        skipped = [{"file": name, "problem": problem} for name, problem in plan.refused]
+        entry = {
+            "options": self.options.said,
+            "captures": plan.captures,
+            "roots": plan.roots,
+            **read,
+            "contents": [outcome.contents[place] for place in read["files"] if place in outcome.contents],
+            "skipped_files": skipped,
+            "passed_over": skipped,  # the old name
+            "counts": dict(outcome.counts),
+            "findings": dict(outcome.findings),
+            "rows": dict(outcome.rows),
+            **({CAUSES: outcome.diagnosed} if outcome.diagnosed is not None else {}),
+        }
+        self.output.commit(outcome.files, entry, append=self.options.append, before=before)
 
-    def _walks(self, plan: Plan) -> dict[int, CutPoint]:
-        """Walk through the splits that must be counted; return where each ended, by their places in the plan."""
-        found = self._reports("count", self._parts(plan, uncounted(plan)), tasks.count)
+    def _counted(self, plan: Plan, uncounted: Callable[[Plan], list[int]]) -> tuple[Plan, dict[int, CutPoint]]:
+        """Return the plan with all cuts proved and all packets numbered, and where walks through its splits ended.
+
+        These are the splits that must be counted, by their places in the plan.
+        """
+        walks = self._walks(plan, uncounted(plan))
+        if wrong := missed(plan, walks):
+            firsts = {split.file: split for split in reversed(plan.splits)}
+            parts = [[(plan.files[number], firsts[number])] for number in wrong]
+            found = self._reports("count", parts, partial(tasks.recut, self.options.split))
+            plan = recut(plan, dict(one for report in found for one in report))
+            walks = self._walks(plan, uncounted(plan))
+        return numbered(plan, walks), walks
+
+    def _walks(self, plan: Plan, places: list[int]) -> dict[int, CutPoint]:
+        """Walk through the splits at these places of the plan."""
+        found = self._reports("count", self._parts(plan, places), tasks.count)
         return dict(walk for report in found for walk in report)
 
     def _parts(self, plan: Plan, numbers: Iterable[int], spread: int = 0) -> list[list[Part]]:
@@ -193,14 +236,14 @@ class Pipeline(Jobs):
         return self._collect("read", sorted_runs.mapInArrow(pair, REPORT))
 
     def _made(
-        self, plan: Plan, making: Making, paired: list[dict[str, Any]], topics: dict[UUID, str]
+        self, plan: Plan, making: Making, paired: list[dict[str, Any]], topics: dict[UUID, str], batch: Batch
     ) -> PipelineOutcome:
         """Decode what was paired and is in no table yet; `topics` are the names of topic ids, and learn more."""
         outcome = PipelineOutcome()
         for report in paired:
             outcome.take(report)
             topics.update({UUID(topic): name for topic, name in report["topics"].items()})
-        self._files(plan, paired, outcome)
+        self._files(plan, paired, outcome, batch)
         pieces = sorted((piece for report in paired for piece in report["pieces"]), key=lambda one: -one[1])
         shares = [
             [(name, {number: plan.captures[number] for number in captures}) for name, _, captures in share]
@@ -210,12 +253,16 @@ class Pipeline(Jobs):
             outcome.take(report)
         return outcome
 
-    def _files(self, plan: Plan, paired: list[dict[str, Any]], outcome: PipelineOutcome) -> None:
+    def _files(self, plan: Plan, paired: list[dict[str, Any]], outcome: PipelineOutcome, batch: Batch) -> None:
         """Write what was read of each file, and count it."""
         read = read_files(plan, (split for report in paired for split in report["splits"]))
-        outcome.contents = [*contents_of(plan, read)]
+        outcome.contents = contents_of(plan, read)
+        newest = (None if state is None else state.newest for state in batch.states)
+        for number in batch.notes.keys() & read.keys():
+            trouble = CaptureTrouble(batch.notes[number])
+            read[number].problems.append(Finding(Kind.DAMAGED_CAPTURE, facts=trouble))
         tables = Tables(self.output.folder, self.output.name)
-        for table, time, row, kind in file_rows(plan, read):
+        for table, time, row, kind in file_rows(plan, read, newest):
             tables.add(table, time, row)
             if kind:
                 outcome.findings[kind] += 1

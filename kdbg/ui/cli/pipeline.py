@@ -32,13 +32,18 @@ STAGES = {"plan": "planning", "count": "counting packets", "read": "reading", "d
 POLL = 0.2
 
 
-def duration(value: str) -> float:
+def duration(value: str, least: int = 1) -> float:
     """Parse a duration in seconds, such as 30s, 10m or 2h."""
     text = value.lower()
     number, unit = (text[:-1], text[-1]) if text[-1:] in DURATIONS else (text, "s")
-    if not number.isdecimal() or len(number) > 9 or not int(number):
+    if not number.isdecimal() or len(number) > 9 or int(number) < least:
         raise click.BadParameter(f"invalid duration {value!r}; use 30s, 10m or 2h")
     return float(int(number) * DURATIONS[unit])
+
+
+def idle_time(value: str) -> float:
+    """Parse a duration that may be 0."""
+    return duration(value, 0)
 
 
 @click.command(context_settings={"max_content_width": 100})
@@ -61,7 +66,7 @@ def duration(value: str) -> float:
 @click.option("--records", is_flag=True, help="Write the records table as well (metadata only).")
 @click.option("--values", is_flag=True, help="Write record keys, values and headers as well.")
 @click.option("--diagnose", is_flag=True, help="Diagnose each capture as well; kdbg diagnose DIR prints the causes.")
-@click.option("--append", is_flag=True, help="Append to existing tables and skip files already in them.")
+@click.option("--append", is_flag=True, help="Append to existing tables what is new in the captures.")
 @click.option("--allow-duplicates", is_flag=True,
               help="Decode copies of captures too, instead of skipping them.")  # fmt: skip
 @click.option("--follow", is_flag=True, help="Keep running and add new data in batches.")
@@ -69,8 +74,9 @@ def duration(value: str) -> float:
     "--interval", type=duration, default="30s", help="Set the interval between --follow batches (default: 30s)."
 )
 @click.option("--until-idle", type=duration, metavar="TIME", help="Stop --follow after this time without new data.")
-@click.option("--forget", type=duration, default="10m",
-              help="Treat a connection as closed after this idle time, with --follow (default: 10m).")  # fmt: skip
+@click.option("--forget", type=idle_time, metavar="DURATION", default="10m",
+              help="Treat a connection as closed after this idle time, with --append and --follow; 0 closes all "
+                   "(default: 10m).")  # fmt: skip
 @archive_filter_options
 @click.option("--show-secrets", is_flag=True, help="Write passwords, tokens and other secrets as well.")
 @fail_on_option()
@@ -113,14 +119,16 @@ def run_once(captures: tuple[str, ...], out: str, filters: Filters, given: dict[
     from ...scale.spark import session
     from ...scale.spark.archive.plan import look_here, plan
     from ...scale.spark.commit import Output
+    from ...scale.spark.follow.progress import resume
     from ...scale.spark.jobs import FEW, Jobs
     from ...scale.spark.pipeline import Pipeline
     from .inputs import passed_over
 
     output = Output(out)
-    there = output.known()  # which refuses tables of earlier versions
-    known = there if given["append"] else {}
-    how = {name: given[name] for name in ("rolled", "allow_duplicates")}
+    before = output.progress()  # which refuses tables of earlier versions
+    how: dict[str, Any] = {name: given[name] for name in ("rolled", "allow_duplicates")}
+    if given["append"]:
+        how |= {"known": before.holds, "continues": before.earlier, "contents": output.contents()}
     with ExitStack() as started:
 
         @cache
@@ -133,17 +141,20 @@ def run_once(captures: tuple[str, ...], out: str, filters: Filters, given: dict[
         def look(found: Sequence[Any], size: int) -> list[Any]:
             return look_here(found, size) if len(found) <= FEW else Jobs(spark(), output.run).look(found, size)
 
-        contents = output.contents() if known else ()
-        planned = plan(captures, given["split"], known=known, contents=contents, look=look, **how)
+        planned, batch = plan(captures, given["split"], look=look, **how), None
+        if given["append"]:
+            patience = round(given["forget"] * 1e9)
+            batch = resume(planned, before, captures, patience=patience, rolled=given["rolled"])
+            planned = batch.plan
         if planned.refused:
             say(passed_over([f"{name}: {problem}" for name, problem in planned.refused]))
-        if not planned.files:
-            say("nothing to read" + (": the tables already contain these files" if known else ""))
-            return REFUSED if not known else 0
+        if not planned.splits and (batch is None or batch.is_empty):
+            say("nothing to read" + (": the tables already contain these files" if before.files and batch else ""))
+            return REFUSED if not (before.files and batch) else 0
         first = min((file.time for file in planned.files if file.time is not None), default=None)
         pipeline = Pipeline(spark(), output, options_of(given, filters.dated(first)))
         with ThreadPoolExecutor(1) as thread, progress(planned.size) as show:
-            running = thread.submit(pipeline.run, planned)
+            running = thread.submit(pipeline.run, planned) if batch is None else thread.submit(pipeline.grow, batch)
             is_complete = wait_for(running, lambda: show(*pipeline.progress()), pipeline.cancel)
         outcome = running.result() if is_complete or not running.exception() else None
     if outcome is None:
@@ -227,6 +238,8 @@ def print_outcome(outcome: PipelineOutcome, out: str) -> int:
         causes = {severity.value: outcome.causes[severity.value] for severity in Severity}
         listed = ", ".join(f"{severity} {count:,}" for severity, count in causes.items() if count)
         parts.append(count(outcome.causes.total(), "cause") + (f" ({listed})" if listed else ""))
+    if outcome.waiting:
+        parts.append(f"{count(outcome.waiting, 'connection')} open")
     click.echo(" · ".join([*parts, f"tables in {escape(out)}"]), err=True)
     return status_of([*(Kind(kind).severity for kind in findings), *outcome.causes])
 
@@ -239,34 +252,35 @@ def follow(captures: tuple[str, ...], out: str, filters: Filters, given: dict[st
     from rich.console import Console
 
     from ...scale.spark import session
+    from ...scale.spark.archive.plan import plan
     from ...scale.spark.archive.s3 import is_s3
     from ...scale.spark.follow.followed import Followed, Following
-    from ...scale.spark.follow.tail import points, strangers
+    from .inputs import passed_over
 
     if given["append"]:
         raise InputError("--follow always appends; omit --append")
-    if (given["master"] or "").startswith("sc://"):
-        raise InputError("--follow cannot use Spark Connect; use another --master")
     if is_s3(out):
         raise InputError("--follow cannot write to S3; run kdbg pipeline --append on a schedule instead")
     named = [str(Path(name).resolve()) if "://" not in name else name for name in captures]
-    for name in strangers(points(named, rolled=given["rolled"])):  # what is not there is refused too
-        say(f"skipped {name}: --follow needs pcap files as written by tcpdump")
     options = options_of(given, filters.dated(time.time_ns()))
     output = Followed(out)
     output.recover()
+    plan(named, rolled=given["rolled"], known=output.progress().holds)  # what is not there is refused
     spark = session.start(given["master"], dict(given["conf"]), py_files=given["py_files"], verbose=given["verbose"])
     try:
         following = Following(spark, output, options, given["forget"])
         how = {name: given[name] for name in ("rolled", "interval", "until_idle")}
         with ThreadPoolExecutor(1) as thread, Console(stderr=True).status("starting") as status:
 
+            def skipped(files: list[tuple[str, str]]) -> None:
+                say(passed_over([f"{name}: {problem}" for name, problem in files]))
+
             def show() -> None:
                 done = following.outcome.counts
                 packets, exchanges = count(done["packets"], "packet"), count(done["exchanges"], "exchange")
                 status.update(f"following: {packets}, {exchanges}")
 
-            running = thread.submit(following.follow, named, **how)
+            running = thread.submit(following.follow, named, **how, skipped=skipped)
             is_complete = wait_for(running, show, following.cancel)
             running.result()
         if not is_complete:

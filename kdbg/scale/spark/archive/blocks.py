@@ -85,22 +85,25 @@ class Blocks(NamedTuple):
         packets = self.reader()[0].take(file.read(length)).packets
         return packets[0][0] if packets else None
 
-    def walk(self, file: BinaryIO, start: int, stop: int) -> tuple[int, int]:
-        """Go from the block at `start` to the first that begins at or after `stop`; return packets and end.
+    def walk(self, file: BinaryIO, start: int, stop: int) -> tuple[int, int, int | None, bool]:
+        """Go from the block at `start` to the first that begins at or after `stop`.
 
-        The end is `NOWHERE` where the blocks must be read together with others.
+        Return packets and end, which is `NOWHERE` where the blocks must be read together with others; the time of the
+        last packet, and whether what follows is an incomplete block.
         """
         reader, notes = self.reader()
         context, count, place, data = reader.context, 0, start, b""
-        is_timed = True
+        is_timed, time = True, None
         file.seek(start)
         while True:
             packets, used, missing, damage = reader.take(data)
             count += len(packets)
             is_timed = is_timed and all(packet[0] is not None for packet in packets)
+            time = packets[-1][0] if packets else time
             place, data = place + used, data[used:]
             left = stop - place - len(data)
             if place >= stop or damage or not (more := file.read(min(BLOCK, left) if left > 0 else missing)):
                 break
             data += more
-        return count, place if is_timed and not notes and reader.context == context else NOWHERE
+        end = place if is_timed and not notes and reader.context == context else NOWHERE
+        return count, end, time, place < stop and not damage

@@ -6,7 +6,7 @@ Of a file that the tables hold, how many packets it had, their bytes and the tim
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from hashlib import blake2b
@@ -38,8 +38,13 @@ def beginning(file: BinaryIO) -> tuple[int | None, str]:
     return (first[0][0], _digest(first)) if first else (None, "")
 
 
-def duplicates(files: Mapping[str, Contents], known: Iterable[Contents]) -> dict[str, str]:
-    """Return the places of files that hold what another one does, with its place, or "" for one that is `known`."""
+def duplicates(
+    files: Mapping[str, Contents], known: Iterable[Contents], kept: Collection[str] = frozenset()
+) -> dict[str, str]:
+    """Return the places of files that hold what another one does, with its place, or "" for one that is `known`.
+
+    Those that are `kept` are none, whatever they hold.
+    """
     earlier: dict[str, list[tuple[str, Contents]]] = {}
     for one in known:
         earlier.setdefault(one.head, []).append(("", one))
@@ -52,9 +57,11 @@ def duplicates(files: Mapping[str, Contents], known: Iterable[Contents]) -> dict
             return file.size == holds.size
         return measured(place)[0][2:] == holds[2:]
 
-    for place, file in files.items():
+    for place in sorted(files, key=lambda place: place not in kept):
+        file = files[place]
         others = earlier.setdefault(file.head, []) if file.head else []
-        of = next((other for other, holds in others if same(place, file, other, holds)), None)
+        alike = (other for other, holds in others if same(place, file, other, holds))
+        of = None if place in kept else next(alike, None)
         if of is None:
             others.append((place, file))
         else:

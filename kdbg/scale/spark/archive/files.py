@@ -6,16 +6,19 @@ numbers that findings name are then those that `kdbg decode` would have given, i
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from struct import unpack_from
 from typing import Any
 
-from ....capture.pcap import HEADER, Layout
+from ....capture.pcap import PACKET_HEADER, Layout, PcapReader
+from ....capture.pcapng import PcapngReader
 from ....capture.source import Damaged, open_packets, open_source
-from ....protocol.findings import Finding, unpack
+from ....protocol.findings import Finding, Kind, unpack
+from ....protocol.findings.facts import CaptureTrouble
 from ....views.tables.cells import TableRow, moment
 from ....views.tables.rows import NO_ENDS, NO_EXCHANGE, problem_columns
 from .blocks import NOWHERE
@@ -32,14 +35,29 @@ def uncounted(plan: Plan) -> list[int]:
 
 def counted(file: File, split: Split) -> CutPoint:
     """Walk through one split, and count its packets; some files can only be read from their beginning on."""
-    count = 0
+    count, time, damage = 0, None, ""
     with open_file(file.place) as opened:
+        has_grown = opened.seek(0, os.SEEK_END) > file.size
+        opened.seek(0)
         if file.layout is not None:
-            return walk(opened, file.layout, split.start, split.stop)
-        with suppress(Damaged):  # the reader of the split tells of it
-            for _, packets in open_packets(open_source(opened), lambda problem: None):
+            found = walk(opened, file.layout, split.start, split.stop)._replace(has_grown=has_grown)
+            if not isinstance(file.layout, Layout):
+                return found
+            time = time_at(opened, file.layout, found.last) if found.packets else None
+            opened.seek(found.end)
+            head = opened.read(PACKET_HEADER)
+            rest = len(head) < PACKET_HEADER or unpack_from(f"{file.layout.order}8xI", head)[0] <= file.layout.most
+            return found._replace(time=time, rest=found.end < split.stop and rest)
+        source = open_source(opened)
+        try:  # the reader of the split reports damage
+            for _, packets in open_packets(source, lambda problem: None):
                 count += len(packets)
-    return CutPoint(count, split.stop)
+                time = packets[-1][0]
+        except Damaged as error:
+            damage = str(error)
+        trouble = source.feed.trouble
+        rest = trouble.endswith("truncated") or (not trouble and damage in (PcapReader.cut, PcapngReader.cut))
+    return CutPoint(max(count - split.before, 0), split.stop, time=time, rest=rest, has_grown=has_grown)
 
 
 def missed(plan: Plan, walks: Mapping[int, CutPoint]) -> list[int]:
@@ -52,16 +70,16 @@ def missed(plan: Plan, walks: Mapping[int, CutPoint]) -> list[int]:
     )
 
 
-def walked_cuts(file: File, size: int) -> dict[int, int | None]:
-    """Return places where a file can be cut that a walk through all of it has reached, each with its time.
+def walked_cuts(file: File, first: Split, size: int) -> dict[int, int | None]:
+    """Return places where a file can be cut that a walk from its first split on has reached, each with its time.
 
     A pcapng file that was cut wrong is not cut.
     """
-    cuts = {file.first: file.time}
+    place = first.start
+    cuts = {place: first.time}
     if not isinstance(file.layout, Layout):
         return cuts
     with open_file(file.place) as opened:
-        place = HEADER
         while (end := walk(opened, file.layout, place, place + size).end) >= place + size and end < file.size:
             cuts[end], place = time_at(opened, file.layout, end), end
     return cuts
@@ -72,26 +90,31 @@ def recut(plan: Plan, cuts: Mapping[int, Mapping[int, int | None]]) -> Plan:
     splits: list[Split] = []
     for number, old in groupby(plan.splits, key=lambda split: split.file):
         first, *others = old
-        anew = between(first.capture, number, plan.files[number], cuts[number]) if number in cuts else [first, *others]
-        splits += anew
+        if number in cuts:
+            anew, *others = between(first.capture, number, plan.files[number], cuts[number])
+            first = anew._replace(before=first.before, shift=first.shift)
+        splits += [first, *others]
     return replace(plan, splits=splits)
 
 
 def numbered(plan: Plan, walks: Mapping[int, CutPoint]) -> Plan:
-    """Return the plan with the number of packets in front of each split."""
+    """Return the plan with the number of packets in front of each split, from those that its first splits say on."""
     splits: list[Split] = []
     before = shift = 0
     for i, split in enumerate(plan.splits):
-        last = splits[-1] if splits else split
-        if split.capture != last.capture:
-            before = shift = 0
+        last = splits[-1] if splits else None
+        if last is None or split.capture != last.capture:
+            before, shift = split.before, split.shift
         elif split.file != last.file:
-            before, shift = 0, shift + before
+            before, shift = split.before, shift + before - split.before
         splits.append(split._replace(before=before, shift=shift))
         before += walks[i].packets if i in walks else 0
     return replace(plan, splits=splits)
 
 
+SET_BACK = 1_000_000
+"""Microseconds by which files may overlap while the clock is right."""
+JUMP = "the file begins {:,.0f} s before the previous one ends: the clock was set back, or the files overlap"
 COUNTED = ("packets", "tcp_packets", "other_packets", "skipped_packets", "packet_bytes")
 
 
@@ -118,35 +141,46 @@ def read_files(plan: Plan, reports: Iterable[dict[str, Any]]) -> dict[int, Read]
     return found
 
 
-def contents_of(plan: Plan, read: dict[int, Read]) -> Iterator[Contents]:
-    """Yield what the files of the plan hold; of one that was not read to its end, the counts are unknown."""
+def contents_of(plan: Plan, read: dict[int, Read]) -> dict[str, Contents]:
+    """Return what the files of the plan hold; of one that was not read from end to end, the counts are unknown."""
     sizes: dict[int, int] = {}
     for split in plan.splits:
-        sizes[split.file] = sizes.get(split.file, min(split.start, plan.files[split.file].first)) + split.size
+        first = -split.before or min(split.start, plan.files[split.file].first)
+        sizes[split.file] = sizes.get(split.file, first) + split.size
+    contents: dict[str, Contents] = {}
     for number, file in enumerate(plan.files):
         found = read.get(number) if sizes.get(number) == file.size else None
         counts = (found.counts["packets"], found.counts["packet_bytes"], found.last) if found is not None else ()
-        yield Contents(file.head, file.size, *counts)
+        contents[file.place] = Contents(file.head, file.size, *counts)
+    return contents
 
 
-def file_rows(plan: Plan, read: dict[int, Read]) -> Iterator[tuple[str, int | None, TableRow, str]]:
-    """Yield (table, time, row, "") for every file in the plan, and with a finding's kind for what is wrong with it."""
+def file_rows(
+    plan: Plan, read: dict[int, Read], newest: Iterable[int | None] = ()
+) -> Iterator[tuple[str, int | None, TableRow, str]]:
+    """Yield (table, time, row, "") for every file in the plan, and with a finding's kind for what is wrong with it.
+
+    `newest` are the times of the last packets of each capture that were read before, in nanoseconds.
+    """
     for capture, file, reason in plan.duplicates:
         time, counts = None if file.time is None else moment(file.time), (None for _ in COUNTED)
         row = capture, file.named, file.size, *counts, None, time, None, None, f"skipped: {reason}", None
         yield "files", time, row, ""
     splits = {split.file: split for split in reversed(plan.splits)}
-    before: dict[int, int | None] = {}
-    for number, split in sorted(splits.items()):
+    before = {number: None if time is None else moment(time) for number, time in enumerate(newest)}
+    for number, split in reversed(splits.items()):
         file, found, capture = plan.files[number], read.get(number, Read()), plan.captures[split.capture]
         first, last = (None if time is None else moment(time) for time in (found.first, found.last))
         end = before.get(split.capture)
-        before[split.capture] = last
+        before[split.capture] = end if last is None else last
+        if first is not None and end is not None and end - first > SET_BACK:
+            found.problems.append(Finding(Kind.DAMAGED_CAPTURE, facts=CaptureTrouble(JUMP.format((end - first) / 1e6))))
         yield "files", first, (
-            capture, file.named, file.size, *found.counts.values(), split.shift + 1, first, last,
+            capture, file.named, file.size, *found.counts.values(), split.shift + split.before + 1, first, last,
             None if first is None or end is None else first - end,
             "; ".join(finding.text for finding in found.problems) or None, found.counts["skipped_packets"],
         ), ""  # fmt: skip
         for problem in found.problems:
             row = capture, *NO_ENDS, *NO_EXCHANGE, *problem_columns(problem, file.named)
-            yield "problems", first, row, problem.kind
+            begun = first if first is not None or file.time is None else moment(file.time)
+            yield "problems", begun, row, problem.kind

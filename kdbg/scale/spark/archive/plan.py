@@ -17,15 +17,14 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, zip_longest
 from mmap import ACCESS_READ, mmap
 from typing import BinaryIO, NamedTuple, TypeAlias, TypeVar
 
 from ....capture.names import capture_name, named_files
 from ....capture.pcap import HEADER, PACKET_HEADER, Layout
 from ....capture.source import natural
-from ....errors import CaptureError, CaptureRefused
-from ....protocol.findings.amounts import count
+from ....errors import CaptureError
 from .blocks import Blocks
 from .duplicates import KNOWN, Contents, beginning, duplicates
 from .store import StoredFile, find, identity, open_file
@@ -50,16 +49,24 @@ def first_packet(file: BinaryIO) -> tuple[Layout | None, int | None]:
 
 
 class CutPoint(NamedTuple):
-    """`packets` passed, and the place `end` after the last."""
+    """`packets` passed, the place `end` after the last, where the `last` begins and its `time`.
+
+    `rest`: what follows is an incomplete packet; `has_grown`: the file has more bytes than it had when it was planned.
+    """
 
     packets: int
     end: int
+    last: int = 0
+    time: int | None = None
+    rest: bool = False
+    has_grown: bool = False
 
 
 def walk(file: BinaryIO, layout: Layout | Blocks, start: int, stop: int) -> CutPoint:
     """Go from the packet at `start` to the first that begins at or after `stop`, or to where none can begin."""
     if isinstance(layout, Blocks):
-        return CutPoint(*layout.walk(file, start, stop))
+        packets, end, time, rest = layout.walk(file, start, stop)
+        return CutPoint(packets, end, time=time, rest=rest)
     read, most = struct.Struct(layout.order + "8xI").unpack_from, layout.most
     data: bytes | mmap
     more: Callable[[int], bytes]
@@ -68,7 +75,7 @@ def walk(file: BinaryIO, layout: Layout | Blocks, start: int, stop: int) -> CutP
     except (OSError, ValueError):  # no file of this machine, or an empty one
         file.seek(start)
         data, place, more = b"", 0, file.read
-    count = 0
+    count = last = 0
     while True:
         edge, goal = len(data) - PACKET_HEADER, stop - start
         while place <= edge and place < goal:
@@ -76,11 +83,11 @@ def walk(file: BinaryIO, layout: Layout | Blocks, start: int, stop: int) -> CutP
             behind = place + PACKET_HEADER + length
             if length > most or behind > len(data):
                 break
-            place = behind
+            last, place = start + place, behind
             count += 1
         claims = read(data, place)[0] if place <= edge else 0
         if place >= goal or claims > most or not (added := more(max(BLOCK, claims))):
-            return CutPoint(count, start + place)
+            return CutPoint(count, start + place, last)
         data, start, place = data[place:] + added, start + place, 0
 
 
@@ -131,14 +138,13 @@ SPLIT = 64 << 20
 MARGIN = 600 * 1_000_000_000
 """Nanoseconds around the time asked for that are read too: what began before is still being answered."""
 THREADS = 16
-NOTHING: Mapping[str, int] = {}
 
 
 class File(NamedTuple):
     """A capture file: `layout` if it is a pcap or large pcapng, the time of its first packet in nanoseconds.
 
-    `name` is what it goes by, `place` what it is opened by on whichever machine, `named` what tables call it. `head`
-    stands for its first packets (see duplicates.py).
+    `name` is what it goes by, `place` what it is opened by on whichever machine, `named` what tables call it, and
+    `modified` when it was changed. `head` stands for its first packets (see duplicates.py).
     """
 
     name: str
@@ -146,6 +152,7 @@ class File(NamedTuple):
     size: int
     layout: Layout | Blocks | None
     time: int | None
+    modified: int = 0
     named: str = ""
     head: str = ""
 
@@ -160,7 +167,8 @@ class Split(NamedTuple):
 
     `capture` and `file` are places in the plan's lists, `time` is the first packet's, in nanoseconds. `before` counts
     the packets of the file in front of it, `shift` those of the capture's files in front of this one. A file's last
-    split reads on to the end of the file, whatever is there. `whole`: one task takes all splits of its capture.
+    split reads on to the end of the file, whatever is there. A file that cannot be cut is read from its beginning, and
+    packets `before` are skipped; no more than `most` are read. `whole`: one task takes all splits of its capture.
     """
 
     capture: int
@@ -170,6 +178,7 @@ class Split(NamedTuple):
     time: int | None
     before: int = 0
     shift: int = 0
+    most: int | None = None
     whole: bool = False
 
     @property
@@ -205,20 +214,20 @@ class Plan:
     def of_captures(self) -> Iterator[tuple[str, list[tuple[File, Split]]]]:
         """Yield each capture that has splits: its name, and its files, each with one split of all that is read of it.
 
-        The packets of these splits are not numbered.
+        The packets of these splits are numbered in their files alone.
         """
         for capture, splits in groupby(self.splits, key=lambda split: split.capture):
             files: list[tuple[File, Split]] = []
             for number, cut in groupby(splits, key=lambda split: split.file):
                 first, *others = cut
                 stop = others[-1].stop if others else first.stop
-                files.append((self.files[number], first._replace(stop=stop, before=0, shift=0)))
+                files.append((self.files[number], first._replace(stop=stop, shift=0)))
             yield self.captures[capture], files
 
     def between(self, since: int | None, until: int | None) -> Plan:
         """Return the plan without the splits that lie well outside of these times, in nanoseconds."""
         kept, divided = list[Split](), set[int]()
-        for split, following in zip(self.splits, [*self.splits[1:], None], strict=True):
+        for split, following in zip_longest(self.splits, self.splits[1:]):
             end = following.time if following is not None and following.capture == split.capture else None
             over = since is not None and end is not None and (split.time or 0) <= end < since - MARGIN
             ahead = until is not None and split.time is not None and split.time > until + MARGIN
@@ -266,32 +275,26 @@ def look_here(found: Sequence[StoredFile], size: int) -> list[Looked]:
 
 
 def plan(
-    names: Iterable[str], size: int = SPLIT, *, rolled: bool = False, known: Mapping[str, int] = NOTHING,
-    contents: Iterable[Contents] = (), allow_duplicates: bool = False, look: Look = look_here,
+    names: Iterable[str], size: int = SPLIT, *, rolled: bool = False, known: Callable[[StoredFile], bool] | None = None,
+    continues: Callable[[File], object] = lambda file: None, contents: Iterable[Contents] = (),
+    allow_duplicates: bool = False, look: Look = look_here,
 ) -> Plan:  # fmt: skip
     """Find the captures and cut them into splits of about `size` bytes; `look` opens the files.
 
-    `rolled` takes all files of a folder for pieces of one capture. Files that are `known`, by `identity` and size, are
-    passed over; one that is known by another size has been read too early, and is refused. A file that holds what
-    another one does, or what is known by its `contents`, is not read unless duplicates are allowed. Raises
-    `CaptureRefused` for a name that nothing is found under, `UnknownCapture` for a file given by its name that is no
-    capture; what is found in folders is passed over where it cannot be read.
+    `rolled` takes all files of a folder for pieces of one capture. Files that are `known` are skipped. A file that
+    holds what another one does, or what is known by its `contents`, is not read unless duplicates are allowed, or it
+    `continues` what was read of it before. Raises `CaptureRefused` for a name that nothing is found under,
+    `UnknownCapture` for a file given by its name that is no capture; what is found in folders is skipped where it
+    cannot be read, and so is a file without a complete header if other files are known, for it may be being written.
     """
     wanted: dict[str, tuple[StoredFile, str]] = {}
     for name in names:
         for found in sorted(find(name), key=lambda found: natural(found.name)):
-            place = identity(found.name)
-            size_then = known.get(place)
-            if size_then is None:
-                wanted.setdefault(place, (found, name))
-            elif size_then != found.size:
-                raise CaptureRefused(
-                    found.name,
-                    f"already in the tables, from when it had {count(size_then, 'byte')}",
-                    "create the tables again without --append",
-                )
-    looked_at = look([found for found, _ in wanted.values()], size)
-    named = named_files([(name, found.name) for found, name in wanted.values()], rolled=rolled)
+            if known is None or not known(found):
+                wanted.setdefault(identity(found.name), (found, name))
+    looked_at = [*look([found for found, _ in wanted.values()], size)]
+    times = {one[0].name: one[0].time for one in looked_at if not isinstance(one, CaptureError)}
+    named = named_files([(name, found.name) for found, name in wanted.values()], rolled=rolled, times=times)
     files: list[File] = []
     cuts: dict[str, dict[int, int | None]] = {}
     refused: list[tuple[str, str]] = []
@@ -299,20 +302,21 @@ def plan(
         if not isinstance(looked, CaptureError):
             files.append(looked[0]._replace(named=shown.name))
             cuts[looked[0].place] = looked[1]
-        elif found.name == name:
+        elif found.name == name and (known is None or found.size >= HEADER):
             raise looked
         else:
             refused.append((looked.source, looked.problem))
     holding = {file.place: Contents(file.head, file.size) for file in files}
-    twice = duplicates({} if allow_duplicates else holding, contents)
+    kept = {file.place for file in files if continues(file)}
+    twice = duplicates({} if allow_duplicates else holding, contents, kept)
     files.sort(key=lambda file: natural(file.name))
     same = {file.place: f"the same packets as {file.name}" for file in files} | {"": KNOWN}
-    skipped = [(capture_name(file.named, rolled=rolled), file, same[twice[file.place]])
+    skipped = [(capture_name(file.named, file.time, rolled=rolled), file, same[twice[file.place]])
                for file in files if file.place in twice]  # fmt: skip
     refused += [(file.name, problem) for _, file, problem in skipped]
     captures: dict[str, list[File]] = {}
     for file in (file for file in files if file.place not in twice):
-        captures.setdefault(capture_name(file.named, rolled=rolled), []).append(file)
+        captures.setdefault(capture_name(file.place, file.time, rolled=rolled), []).append(file)
     ordered: list[File] = []
     splits: list[Split] = []
     for number, pieces in enumerate(captures.values()):
@@ -322,7 +326,8 @@ def plan(
             ordered.append(file)
         if len(splits) == first + len(pieces) and sum(split.size for split in splits[first:]) <= size:
             splits[first:] = [split._replace(whole=True) for split in splits[first:]]
-    return Plan([*captures], ordered, splits, refused, sorted({each.root for each in named} - {""}), skipped)
+    names = [capture_name(one.named, one.time, rolled=rolled) for one, *_ in captures.values()]
+    return Plan(names, ordered, splits, refused, sorted({each.root for each in named} - {""}), skipped)
 
 
 def in_order(pieces: list[File]) -> list[File]:
@@ -348,7 +353,7 @@ def look(found: StoredFile, size: int) -> Looked:
             if layout is None:
                 time = begun
                 layout = Blocks.of(opened) if found.size > size + HEADER else None
-            file = File(found.name, place, found.size, layout, time, found.name, head)
+            file = File(found.name, place, found.size, layout, time, found.modified, found.name, head)
             cuts = {file.first: time}
             if layout is not None:
                 guesses = (guess(opened, layout, near) for near in range(size, found.size - HEADER, size))

@@ -28,10 +28,14 @@ HIDDEN = ".kdbg-"
 
 
 class StoredFile(NamedTuple):
-    """A file: its name as kdbg shows it and opens it again, and its size in bytes."""
+    """A file: its name as kdbg shows it and opens it again, its size in bytes, and when it was changed.
+
+    That is in nanoseconds since the epoch, 0 where the file system does not say.
+    """
 
     name: str
     size: int
+    modified: int = 0
 
 
 def resolve(name: str) -> tuple[fs.FileSystem, str, str]:
@@ -75,14 +79,18 @@ def find(name: str) -> list[StoredFile]:
     with refusals(name):
         info = system.get_file_info(path)
         if info.type == fs.FileType.File:
-            return [StoredFile(name, info.size)]
+            return [StoredFile(name, info.size, info.mtime_ns or 0)]
         if info.type == fs.FileType.Directory:
-            return [StoredFile(prefix + each.path, each.size) for each in _below(system, path)]
+            return [StoredFile(prefix + each.path, each.size, each.mtime_ns or 0) for each in _below(system, path)]
         if info.type == fs.FileType.NotFound and GLOB.search(path):
             root, fits = root_of(path), glob(path).fullmatch
             files = _below(system, root)
             names = (each.path.removeprefix("./") if root == "." else each.path for each in files)
-            return [StoredFile(prefix + name, each.size) for name, each in zip(names, files, strict=True) if fits(name)]
+            return [
+                StoredFile(prefix + name, each.size, each.mtime_ns or 0)
+                for name, each in zip(names, files, strict=True)
+                if fits(name)
+            ]
     if info.type == fs.FileType.NotFound:
         raise CaptureRefused(name, "no such file")
     raise CaptureRefused(name, "not a file or folder")

@@ -30,6 +30,7 @@ from ..archive.store import resolve
 from ..stages.pairing import Making, Pairer
 from ..stages.reading import PacketRun, partition, runs
 from ..stages.tasks import Batches, parts, run_batch
+from .progress import ALL
 
 OLD = -1
 """The `split` of what waited: it sorts before all that is new."""
@@ -38,7 +39,7 @@ MOST = 64 << 20
 GIVEN_UP = "kdbg restarted the decoding of the connection here: it was busy for more than {:,} bytes"
 BATCH = 4 << 20
 WAITING = pa.schema({
-    "capture": pa.string(), "key": pa.binary(), "order": pa.int32(), "packets": pa.binary(), "payload": pa.binary(),
+    "point": pa.string(), "key": pa.binary(), "order": pa.int32(), "packets": pa.binary(), "payload": pa.binary(),
 })  # fmt: skip
 """A run that waits. The first of its connection, of order 0, holds what is known of that in place of packets."""
 
@@ -98,12 +99,11 @@ class ConnectionState:
 
 
 class Follower(Pairer):
-    """A carrier that lets connections wait which sent something since `horizons`, nanoseconds for each capture."""
+    """Lets connections wait that sent something since `horizons`, nanoseconds for each capture of these `points`."""
 
-    def __init__(self, making: Making, waiting: str, horizons: list[int]) -> None:
+    def __init__(self, making: Making, waiting: str, points: list[str], horizons: list[int]) -> None:
         super().__init__(making)
-        self._horizons, self._waiting = horizons, Waiting(waiting)
-        self._newest: dict[str, int] = {}
+        self._points, self._horizons, self._waiting = points, horizons, Waiting(waiting)
         self._clear()
 
     def _clear(self) -> None:
@@ -125,6 +125,8 @@ class Follower(Pairer):
             self._end()
         self._remember()
         super().take(capture, split, run)
+        if self._horizons[capture] == ALL:
+            return
         self._runs.append(run)
         if self._rest is not None:
             self._runs = [each for each in self._runs if each.last > self._rest.after]
@@ -151,7 +153,7 @@ class Follower(Pairer):
                 connection.ignore()
 
     def close(self) -> dict[str, Any]:
-        return super().close() | {"waiting": self._waiting.close(), "newest": self._newest}
+        return super().close() | {"waiting": self._waiting.close()}
 
     def _latest(self) -> ConnectionStatistics:
         return next(reversed(self._spoken.values()))
@@ -180,7 +182,7 @@ class Follower(Pairer):
 
     def _keep(self, done: list[Exchange], *, whole: bool = False) -> None:
         super()._keep(done, whole=whole)
-        if done and self._spoken:
+        if done and self._spoken and self._horizons[self._capture] != ALL:
             spoken = self._latest()
             self._rest = ResumePoint.of(spoken.connection, spoken.client) or self._rest
 
@@ -188,9 +190,7 @@ class Follower(Pairer):
         """End the connection, or let it wait for the next batch if it sent something since the horizon."""
         if self._now is not None and self._spoken:
             self._remember()
-            connection, capture = self._latest().connection, self.captures[self._capture]
-            self._newest[capture] = max(connection.last_time, self._newest.get(capture, connection.last_time))
-            if connection.last_time >= self._horizons[self._capture]:
+            if self._latest().connection.last_time >= self._horizons[self._capture]:
                 self._wait(self._latest())
         super()._end()
         self._clear()
@@ -211,7 +211,7 @@ class Follower(Pairer):
             [finding for peers, finding in self._session.findings if peers.number == connection.number], rest,
         )  # fmt: skip
         packets = (packet for run in self._runs for packet in run.unpack() if packet[0] > after)
-        self._waiting.add(self.captures[self._capture], key, told, runs(packets))
+        self._waiting.add(self._points[self._capture], key, told, runs(packets))
         self._session, self._spoken = Engine(), Connections(numbered=False)
 
 
@@ -223,27 +223,29 @@ class Waiting:
         self._file = f"{uuid4().hex}.arrow"
         self._name = f"{folder}/{self._file}"
         self._held: list[tuple[int, int]] = []
+        self._points: set[str] = set()
         self._rows: list[tuple[Any, ...]] = []
         self._size = 0
         self._writer: pa.RecordBatchFileWriter | None = None
 
-    def add(self, capture: str, key: bytes, told: ConnectionState, left: Iterable[PacketRun]) -> None:
-        """Add one connection."""
-        self._row((capture, key, 0, told.dump(), b""))
+    def add(self, point: str, key: bytes, told: ConnectionState, left: Iterable[PacketRun]) -> None:
+        """Add one connection of a capture point."""
+        self._points.add(point)
+        self._row((point, key, 0, told.dump(), b""))
         size = 0
         for run in left:
-            self._row((capture, key, run.order + 1, run.packets, run.payload))
+            self._row((point, key, run.order + 1, run.packets, run.payload))
             size += len(run.packets) + len(run.payload)
         self._held.append((told.last_time, size))
 
     def close(self) -> dict[str, Any]:
-        """Return the files, and (last time, bytes) of each connection."""
+        """Return the files with their points, and (last time, bytes) of each connection."""
         self._flush()
         if self._writer is None:
-            return {"files": [], "held": []}
+            return {"files": {}, "held": []}
         self._writer.close()
         self._sink.close()
-        return {"files": [self._name], "held": self._held}
+        return {"files": {self._name: sorted(self._points)}, "held": self._held}
 
     def _row(self, row: tuple[Any, ...]) -> None:
         self._rows.append(row)
@@ -264,17 +266,21 @@ class Waiting:
         self._rows, self._size = [], 0
 
 
-def waited(captures: Sequence[str], partitions: int, batches: Batches) -> Batches:
-    """Read what waits, a file a task, as runs to be shuffled to so many partitions."""
-    numbers = {capture: number for number, capture in enumerate(captures)}
+def waited(points: Sequence[str], captures: Sequence[str], partitions: int, batches: Batches) -> Batches:
+    """Read what waits, a file a task, as runs to be shuffled to so many partitions: those of these points.
+
+    `captures` are the names of their captures.
+    """
+    numbers = {point: number for number, point in enumerate(points)}
     for name in parts(batches):
         system, path, _ = resolve(name)
         with system.open_input_file(path) as file:
             reader = pa.ipc.open_file(file)
             for i in range(reader.num_record_batches):
                 rows = zip(*(column.to_pylist() for column in reader.get_batch(i).columns), strict=True)
-                found = ((numbers[capture], capture, key, *rest) for capture, key, *rest in rows)
-                yield run_batch([
-                    (partition(number, key, partitions, partitions), number, capture, key, OLD, *rest)
-                    for number, capture, key, *rest in found
-                ])  # fmt: skip
+                found = [(numbers[point], key, *rest) for point, key, *rest in rows if point in numbers]
+                if found:
+                    yield run_batch([
+                        (partition(number, key, partitions, partitions), number, captures[number], key, OLD, *rest)
+                        for number, key, *rest in found
+                    ])  # fmt: skip

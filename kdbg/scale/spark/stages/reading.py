@@ -12,6 +12,7 @@ from __future__ import annotations
 import io
 import itertools
 import struct
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, NamedTuple, cast
@@ -154,7 +155,7 @@ class FileSlice(io.RawIOBase):
         self.name: str = file.name
         self._file = open_file(file.place)
         self._file.seek(split.start)
-        self._left = split.size
+        self._left = split.size if split.most is None else sys.maxsize
         self._head = file.layout.head if file.layout is not None else b""
 
     def readable(self) -> bool:
@@ -194,7 +195,9 @@ class SplitReading:
         as_it_is = not shift and not ports and self._file.layout is not None
         part = FileSlice(self._file, self.split)
         try:
-            with Capture(open_source(cast(BinaryIO, part)), before=self.split.before, keys=self._keys) as capture:
+            skip = self.split.before if self._file.layout is None else 0
+            source = open_source(cast(BinaryIO, part))
+            with Capture(source, before=self.split.before, skip=skip, most=self.split.most, keys=self._keys) as capture:
                 for packets in capture.blocks():
                     wanted = packets
                     if ports:  # they stand at the end of a flow

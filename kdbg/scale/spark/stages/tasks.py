@@ -48,7 +48,7 @@ def causes_of(files: Sequence[tuple[File, Split]], key_logs: Iterable[str] = ())
         """Yield the packets of all files, numbered through, which the ledgers see before the engine does."""
         before = 0
         for file, split in files:
-            reading = SplitReading(file, split._replace(shift=before), keys=keys)
+            reading = SplitReading(file, split._replace(shift=before - split.before), keys=keys)
             for packets in reading.blocks():
                 ledgers.packets(packets)
                 yield packets
@@ -125,9 +125,12 @@ def count(found: Sequence[Part]) -> list[tuple[int, CutPoint]]:
     return [(part.number, counted(part.file, part.split)) for part in found]
 
 
-def recut(size: int, files: Sequence[tuple[int, File]]) -> list[tuple[int, dict[int, int | None]]]:
-    """Walk through files to cut them into splits of `size` bytes; return the places with the number of each file."""
-    return [(number, walked_cuts(file, size)) for number, file in files]
+def recut(size: int, files: Sequence[tuple[File, Split]]) -> list[tuple[int, dict[int, int | None]]]:
+    """Walk through files, from these splits on, to cut them into splits of `size` bytes.
+
+    Return the places with the number of each file.
+    """
+    return [(first.file, walked_cuts(file, first, size)) for file, first in files]
 
 
 def read(partitions: int, ports: frozenset[int], batches: Batches) -> Batches:

@@ -32,6 +32,7 @@ ADDED = {
     "identity of captures, connections and exchanges in tables": 450,
     "archives of many files": 300,
     "an index of captures": 1_300,
+    "open connections carried over, and rings that are followed": 400,
 }
 """Lines of kdbg for what was asked for since the goal of 86,000 was set, by what asked for it."""
 SUMMARY = """
@@ -114,7 +115,7 @@ def modules_of_a_summary() -> int:
 MEASURES = {
     "folders": Measure(folders, 10, 10),
     "files": Measure(lambda: len(FILES), 600, 700),
-    "lines": Measure(lines, 95_240, 86_000 + sum(ADDED.values())),
+    "lines": Measure(lines, 95_610, 86_000 + sum(ADDED.values())),
     "files with one importer": Measure(with_one_importer, 70, 120),
     "class names in more than two folders": Measure(class_names_in_many_folders, 0, 0),
     "names with a private word": Measure(private_names, 0, 0),

@@ -107,11 +107,8 @@ def tables(locked: Store, spark: Any) -> Store:
 @contextmanager
 def reached(store: Store) -> Iterator[None]:
     """Access the store in this process, and in the tasks that it starts."""
-    s3.use(s3.S3Access(*store.session, store.endpoint, REGION))
-    try:
+    with s3.using(s3.S3Access(*store.session, store.endpoint, REGION)):
         yield
-    finally:
-        s3.use(None)
 
 
 def test_properties_reach_all_tasks_and_are_kept_nowhere(

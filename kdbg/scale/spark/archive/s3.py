@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from configparser import ConfigParser
 from configparser import Error as ConfigError
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -121,9 +122,14 @@ def use_properties(properties: Iterable[tuple[str, str]]) -> list[tuple[str, str
     return list(said.items())
 
 
-def use(access: S3Access | None) -> None:
-    """Access S3 in this process as the driver does, which sent its `access` with a task."""
-    _Given.access = access
+@contextmanager
+def using(access: S3Access | None) -> Iterator[None]:
+    """Access S3 in this process as the driver does, which sent its `access` with a task, until the task is over."""
+    before, _Given.access = _Given.access, access
+    try:
+        yield
+    finally:
+        _Given.access = before
 
 
 def shared() -> S3Access | None:

@@ -95,8 +95,7 @@ def task(stage: Stage, definitions: Sequence[MessageDefinition] = ()) -> Stage:
 
     def whole(batches: Batches) -> Batches:
         gc.freeze()
-        s3.use(reached)
-        with seldom_collected(), serving(apis(definitions).apis) if definitions else nullcontext():
+        with s3.using(reached), seldom_collected(), serving(apis(definitions).apis) if definitions else nullcontext():
             yield from stage(batches)
 
     return whole

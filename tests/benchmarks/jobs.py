@@ -28,7 +28,7 @@ def report(paths: Mapping[str, Path], rounds: int) -> list[Table]:
     ))  # fmt: skip
     told = subprocess.run([sys.executable, "-m", "kdbg", "decode", "--help"], capture_output=True, check=True).stdout
     for kind, path in paths.items() if b"--jobs" in told else ():
-        page = [sys.executable, "-m", "kdbg", "report", str(path), "--output", "-"]
+        page = [sys.executable, "-m", "kdbg", "report", str(path), "--output", "-", "--jobs", "1"]
         for view, alone in [*((view, kdbg(path, view)) for view in VIEWS), ("report", page)]:
             shared = [*alone, "--jobs", str(JOBS)]
             one, many = costs([alone, shared], rounds)

@@ -38,7 +38,8 @@ FORMATS = ("pcap", "pcapng")
 
 
 def kdbg(path: Path, view: str) -> list[str]:
-    return [sys.executable, "-m", "kdbg", "decode", str(path), "--format", view]
+    """What decodes a capture in one process, without an index."""
+    return [sys.executable, "-m", "kdbg", "decode", str(path), "--format", view, "--jobs", "1", "--no-index"]
 
 
 def tshark(path: Path, options: tuple[str, ...], *, port: int = PORT) -> list[str]:

@@ -203,27 +203,29 @@ class Capture:
         self._pause, self._singly = pause, singly
         return self._walk
 
-    def pieces(self, size: int, first: int) -> Iterator[Piece]:
+    def pieces(self, size: int, first: int) -> Generator[Piece, None, None]:
         """Yield the capture in pieces of about `size` bytes, after one of `first`; `blocks` gives what is left then.
 
         What comes in pieces is not counted: `read` or `add` does so, in the order of the pieces.
         """
         stream, reader, data, before = self.source.stream, self._reader, self._head, self.packets
-        while more := stream.read(max(first - len(data), CHUNK)):
-            data, first = data + more, size
-            used, count, state = reader.divide(data)
-            if used:
-                yield Piece(memoryview(data)[:used], before, count, state)
-            else:
-                packets, used, _, damage = reader.take(data)
-                count = len(packets)
-                if packets:
-                    yield Piece(data, before, count, taken=packets)
+        try:
+            while more := stream.read(max(first - len(data), CHUNK)):
+                data, first = data + more, size
+                used, count, state = reader.divide(data)
+                damage = ""
+                piece = Piece(memoryview(data)[:used], before, count, state)
+                if not used:
+                    packets, used, _, damage = reader.take(data)
+                    count = len(packets)
+                    piece = Piece(data, before, count, taken=packets)
+                data, before = data[used:], before + count
+                if count:
+                    yield piece
                 if damage:
-                    data = data[used:]
                     break
-            data, before = data[used:], before + count
-        self._walk = self._blocks(packets_of(stream, reader, data, self._is_silent))
+        finally:
+            self._walk = self._blocks(packets_of(stream, reader, data, self._is_silent))
 
     def read(self, piece: Piece) -> Iterator[list[Packet]]:
         """Yield the packets of a piece, as many at a time as `blocks` does, and count them."""

@@ -111,6 +111,7 @@ def test_the_output_is_that_of_one_process(
         path.write_bytes(PCAP_HEADER + b"".join(damaged(chance, list(records(*talks)))))
         monkeypatch.setattr(split, "PART", chance.choice((8_000, 20_000, 60_000)))
         monkeypatch.setattr(split, "FIRST", chance.choice((64, 2_000)))
+        monkeypatch.setattr(split, "MOST_EDGES", chance.choice((2, 2, 2, 0.3)))
         one, several = (printed(capfd, path, jobs) for jobs in (1, chance.choice((2, 3))))
         assert "search-limit" in one[0] + several[0] or several == one, seed
     assert Counted.skips > 50

@@ -8,7 +8,7 @@ every exchange, and has the copy work on the part, with the exchanges that were 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -34,8 +34,8 @@ AHEAD: Final = 2
 """Parts that each copy reads before they are wanted."""
 MOST_EDGES = 0.5
 """Edges among the packets of a part, at most; otherwise this process reads the part alone."""
-FUTILE, PAUSE = 4, 32
-"""After so many parts in a row of which that holds, so many more are read by this process alone."""
+FUTILE = 4
+"""After so many parts in a row of which that holds, this process reads all the rest."""
 
 
 @dataclass(eq=False)
@@ -98,12 +98,13 @@ class SplitEngine:
         for packets in self._capture.blocks():
             if chunk := self._paired(engine.pair(packets)):
                 yield chunk
+            self._make()
         if left := self._paired(engine.end()):
             yield left
         self._make()
         self._pool.end_split()
 
-    def _split(self, pieces: Iterator[Piece]) -> Iterator[list[Exchange]]:
+    def _split(self, pieces: Generator[Piece, None, None]) -> Iterator[list[Exchange]]:
         """Yield the exchanges that are paired here, of all that can be read in parts."""
         engine, copies = self._engine, self._pool.begin_split()
         self._next, self._names = engine.count + 1, [(0, len(engine.topic_names))]
@@ -115,15 +116,14 @@ class SplitEngine:
                 part.is_over = True
             self._make()
 
-    def _given(self, pieces: Iterator[Piece], copies: int) -> Iterator[_Part | Piece]:
+    def _given(self, pieces: Generator[Piece, None, None], copies: int) -> Iterator[_Part | Piece]:
         """Yield the parts in order, once copies read the next ones; the packets of those that no copy reads."""
         given = deque[_Part | Piece]()
         futile = number = 0
         while True:
-            for piece in islice(pieces, max(AHEAD * copies - len(given), 0)):
-                if piece.taken is not None or futile >= FUTILE:
+            for piece in islice(pieces, AHEAD * copies - len(given) if futile < FUTILE else 0):
+                if piece.taken is not None:
                     given.append(piece)
-                    futile = 0 if futile >= FUTILE + PAUSE else futile + (futile >= FUTILE)
                 else:
                     own = self._engine.own_topics
                     oldest = self._parts[0].piece.before if self._parts else self._capture.packets
@@ -131,10 +131,11 @@ class SplitEngine:
                     given.append(_Part(piece, number % copies, len(own)))
                     number += 1
             if not given:
+                pieces.close()
                 return
             part = given.popleft()
             yield part
-            if isinstance(part, _Part) and futile < FUTILE:
+            if isinstance(part, _Part):
                 futile = futile + 1 if part.skipping is None else 0
 
     def _blocks(self, part: _Part | Piece) -> Iterable[list[Packet]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import pickle
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -26,7 +26,7 @@ class PieceSource(Protocol):
 
     packets: int
 
-    def pieces(self, size: int, first: int) -> Iterator[Piece]: ...
+    def pieces(self, size: int, first: int) -> Generator[Piece, None, None]: ...
     def read(self, piece: Piece) -> Iterator[list[Packet]]: ...
     def read_alone(self, piece: Piece, take: Callable[[list[Packet]], object]) -> PieceCounts: ...
     def add(self, counts: PieceCounts) -> None: ...

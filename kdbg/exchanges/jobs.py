@@ -207,7 +207,7 @@ def _serve(work: ExchangePool, todo: int, done: int, files: list[int]) -> NoRetu
 MOST = 256
 """Exchanges of a piece of work."""
 ABOUT = struct.Struct("=Q")
-"""Header of packed exchanges: the size of what is told about them."""
+"""Header of packed exchanges: the size of what `about` returned for them."""
 
 
 class ExchangePool:

@@ -103,7 +103,7 @@ class Drive:
 
     @property
     def takes_all(self) -> bool:
-        """Whether nobody looks at exchanges one by one to see which are wanted."""
+        """Whether all exchanges are wanted, so that their order of processing does not matter."""
         return self._hear is None and self.left is None and self.last is None
 
     def __iter__(self) -> Iterator[Exchange]:

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 from uuid import UUID
 
@@ -63,7 +63,7 @@ class SplitEngine:
         """Those of which not all exchanges are numbered, or made anything of."""
         self._next = 0
         """The number of the first exchange that no copy works on yet."""
-        self._names: list[tuple[int, int]] = []
+        self._names: list[tuple[int, int]] = [(0, 0)]
 
     @property
     def connections(self) -> int:
@@ -94,7 +94,8 @@ class SplitEngine:
                     yield chunk
             if engine.count:
                 break
-        yield from self._split(pieces)
+        if (following := next(pieces, None)) is not None:
+            yield from self._split(following, pieces)
         for packets in self._capture.blocks():
             if chunk := self._paired(engine.pair(packets)):
                 yield chunk
@@ -104,19 +105,20 @@ class SplitEngine:
         self._make()
         self._pool.end_split()
 
-    def _split(self, pieces: Generator[Piece, None, None]) -> Iterator[list[Exchange]]:
+    def _split(self, first: Piece, pieces: Generator[Piece, None, None]) -> Iterator[list[Exchange]]:
         """Yield the exchanges that are paired here, of all that can be read in parts."""
         engine, copies = self._engine, self._pool.begin_split()
         self._next, self._names = engine.count + 1, [(0, len(engine.topic_names))]
-        for part in self._given(pieces, copies):
+        for part in self._given(chain((first,), pieces), copies):
             for packets in self._blocks(part):
                 if packets and (chunk := self._paired(engine.pair(packets))):
                     yield chunk
             if isinstance(part, _Part):
                 part.is_over = True
             self._make()
+        pieces.close()
 
-    def _given(self, pieces: Generator[Piece, None, None], copies: int) -> Iterator[_Part | Piece]:
+    def _given(self, pieces: Iterator[Piece], copies: int) -> Iterator[_Part | Piece]:
         """Yield the parts in order, once copies read the next ones; the packets of those that no copy reads."""
         given = deque[_Part | Piece]()
         futile = number = 0
@@ -131,7 +133,6 @@ class SplitEngine:
                     given.append(_Part(piece, number % copies, len(own)))
                     number += 1
             if not given:
-                pieces.close()
                 return
             part = given.popleft()
             yield part
@@ -149,9 +150,9 @@ class SplitEngine:
         if part.own != len(engine.own_topics) or counts.fragments or not may_skip(engine) or is_futile:
             return capture.read(piece)
         capture.add(counts)
-        told = (exchange for _, exchange in unpack(*report.told, topics=engine.topic_names))
-        telling = dict(zip(report.telling, told, strict=True))
-        part.skipping = Skipping(engine, report, telling, partial(_packets, capture, piece))
+        unpacked = (exchange for _, exchange in unpack(*report.naming_packed, topics=engine.topic_names))
+        naming = dict(zip(report.naming, unpacked, strict=True))
+        part.skipping = Skipping(engine, report, naming, partial(_packets, capture, piece))
         self._parts.append(part)
         return part.skipping.blocks()
 
@@ -168,7 +169,7 @@ class SplitEngine:
                 many = exchange.count
                 engine.count += many
                 engine.outbox.runs -= many - 1
-            else:  # it may tell names
+            else:  # it may contain names
                 self._numbered([exchange])
                 many = 1
             while many:
@@ -193,8 +194,7 @@ class SplitEngine:
         """Have copies work on the parts all of whose exchanges are numbered."""
         while self._parts:
             part = self._parts[0]
-            skipping = part.skipping
-            if skipping is None or not part.is_over or skipping.left:
+            if (skipping := part.skipping) is None or not part.is_over or skipping.left:
                 return
             self._parts.popleft()
             if not part.last:

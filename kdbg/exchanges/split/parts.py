@@ -79,15 +79,15 @@ class PartWork:
         found = speculation.close()
         learner = Learner({})
         learner.own = own
-        telling = [place for place, exchange in enumerate(found.exchanges) if learner.directions(exchange)]
-        told = Packed()
-        for place in telling:
-            told.add(found.exchanges[place])
-        numbers, common, data = told.take()
+        naming = [place for place, exchange in enumerate(found.exchanges) if learner.directions(exchange)]
+        kept = Packed()
+        for place in naming:
+            kept.add(found.exchanges[place])
+        numbers, common, data = kept.take()
         if found.spans:
             self._read[piece.before] = found._replace(edges=[])
         return Report(
-            counts, found.spans, found.edges, found.completed, found.spans_of, telling,
+            counts, found.spans, found.edges, found.completed, found.spans_of, naming,
             (numbers, common, b"".join(data)),
         )  # fmt: skip
 

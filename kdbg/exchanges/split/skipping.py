@@ -42,27 +42,27 @@ CONVERSATION: Final = _nobodys_conversation()
 
 
 class Skipped(NamedTuple):
-    """A span that was skipped: the connection, and what it had told."""
+    """A span that was skipped: the connection, and what was known of it."""
 
     peers: Peers
     facts: dict[str, Any]
 
 
 class Skipping:
-    """Gives an engine the packets of a part in `blocks`, and tells it in between what was completed elsewhere.
+    """Gives an engine the packets of a part in `blocks`, and adds in between what was completed elsewhere.
 
-    `telling` are exchanges in spans that may tell the names of topic ids, by their places among all; `read` returns all
+    `naming` are exchanges in spans that may contain names of topic ids, by their places among all; `read` returns all
     packets of the part. `skipped` has the spans that were skipped by their places; `left` is how many exchanges
     in them the engine has not numbered yet.
     """
 
     def __init__(
-        self, engine: Engine, report: Report, telling: dict[int, Exchange], read: Callable[[], list[Packet]]
+        self, engine: Engine, report: Report, naming: dict[int, Exchange], read: Callable[[], list[Packet]]
     ) -> None:
         self._engine, self._spans, self._edges = engine, report.spans, report.edges
         self._completed: Sequence[int] = report.completed
         self._spans_of: Sequence[int] = report.spans_of
-        self._telling, self._read = telling, read
+        self._naming, self._read = naming, read
         self._all: list[Packet] = []
         self._done = 0
         self.skipped: dict[int, Skipped] = {}
@@ -97,10 +97,10 @@ class Skipping:
     def _complete(self, number: int) -> None:
         """Tell the engine of the exchanges that were completed elsewhere before this packet."""
         end, outbox = bisect_left(self._completed, number, self._done), self._engine.outbox
-        for place in range(self._done, end) if self._telling else ():
-            if place in self._telling:
+        for place in range(self._done, end) if self._naming else ():
+            if place in self._naming:
                 self._skip(place)
-                outbox.add(CONVERSATION, self._telling[place])
+                outbox.add(CONVERSATION, self._naming[place])
                 self._done = place + 1
         self._skip(end)
 
@@ -152,7 +152,7 @@ class Skipping:
         self._starts.remove((span.responses.first, number, 1))
         kept = [at for at, one in enumerate(self._spans_of) if one != number]
         self._done -= sum(one == number for one in self._spans_of[: self._done])
-        self._telling = {new: self._telling[old] for new, old in enumerate(kept) if old in self._telling}
+        self._naming = {new: self._naming[old] for new, old in enumerate(kept) if old in self._naming}
         self._completed = [self._completed[at] for at in kept]
         self._spans_of = [self._spans_of[at] for at in kept]
 

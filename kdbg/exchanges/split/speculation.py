@@ -36,7 +36,7 @@ TRIED = 64
 FORGET = 64
 """Exchanges after which packets are forgotten that must be in the span: more than `CONFIRMED`."""
 STATEFUL = frozenset({API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE})
-"""APIs whose messages tell how later ones are read."""
+"""APIs whose messages determine how later ones are read."""
 NOBODY = Peers(0, ("", 0), ("", 0))
 Data: TypeAlias = Callable[[bytes, int, int], None]
 
@@ -87,8 +87,8 @@ class Speculated(NamedTuple):
 class Report(NamedTuple):
     """What the first process has to know of a part.
 
-    `telling` are the places, among all exchanges in spans, of those that may tell the names of topic ids; `told` are
-    these exchanges, packed.
+    `naming` are the places, among all exchanges in spans, of those that may contain names of topic ids;
+    `naming_packed` are these exchanges.
     """
 
     counts: PieceCounts
@@ -96,8 +96,8 @@ class Report(NamedTuple):
     edges: list[Packet]
     completed: array[int]
     spans_of: array[int]
-    telling: list[int]
-    told: tuple[bytes, bytes, bytes]
+    naming: list[int]
+    naming_packed: tuple[bytes, bytes, bytes]
 
 
 class _End(NamedTuple):

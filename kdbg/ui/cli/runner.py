@@ -324,7 +324,7 @@ class Runner:
             drive.split(SplitEngine(*found, pool))
 
     def _splittable(self, file: OpenFile, drive: Drive) -> tuple[Engine, Capture] | None:
-        """Return engine and capture of a file of which all exchanges are wanted, and nobody has to see them in turn."""
+        """Return engine and capture of a file that several processes may read in parts; None for any other."""
         from ...exchanges.engine.engine import Engine
 
         engine, capture = drive.engine, file.capture

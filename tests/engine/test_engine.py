@@ -173,8 +173,10 @@ def alive() -> Iterator[Alive]:
     """
     gc.collect()
     gc.disable()
-    before = {id(each) for each in gc.get_objects()}
-    yield lambda *kinds: [each for each in gc.get_objects() if isinstance(each, kinds) and id(each) not in before]
+    # The objects themselves, not their ids: a freed object's id passes to a new one, which would seem to be old.
+    before = gc.get_objects()
+    old = {id(each) for each in before}
+    yield lambda *kinds: [each for each in gc.get_objects() if isinstance(each, kinds) and id(each) not in old]
     gc.enable()
 
 

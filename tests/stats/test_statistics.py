@@ -44,7 +44,8 @@ def fill(tables: Sequence[StatsTable], *paths: Path) -> None:
         for count, (engine, chunk) in enumerate(chunks(path)):
             if not count:
                 statistics.capture(path.name, engine.names_then)
-            statistics.know(chunk)
+            for exchange in chunk:
+                statistics.know(exchange)
             statistics.take(chunk, lambda finding: None)
         statistics.finish()
 
@@ -119,7 +120,7 @@ def test_parts_add_up_to_the_whole(by: tuple[str, ...]) -> None:
         fill([part], path)
     merged = StatsTable(dimensions(by))
     for part in parts:
-        merged.merge(part.rows, part.others)
+        merged.merge(part.rows)
     assert {key: numbers(row) | {"connections": 0} for key, row in merged.rows.items()} == {
         key: numbers(row) | {"connections": 0} for key, row in whole.rows.items()
     }

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from ...exchanges.engine.engine import Engine, Watch
     from ...views.index.reader import Matching
     from .outlets import Outlet
+    from .pool_sink import PoolSink
 
 Blocks: TypeAlias = Iterator[list[Any]]
 Through: TypeAlias = Callable[[Pairing, Blocks], Blocks]
@@ -301,10 +302,7 @@ class Runner:
                 self.say(f"{file.name}: {escape(problem.text)}")
 
     def processes(self, file: OpenFile, drive: Drive) -> int:
-        """Return how many processes work on a capture; one where its index is used or written.
-
-        What packets told of an exchange, and where it was seen, cannot be given to others either.
-        """
+        """Return how many processes work on a capture; one where they cannot have all that is known of exchanges."""
         is_plain = type(file.capture) is Capture and not (self._writes_index or self.timed or self.writer.live)
         if not is_plain or (self.jobs == AUTO and self._splittable(file, drive) is None):
             return 1
@@ -321,8 +319,7 @@ class Runner:
 
     def show(self, file: OpenFile, drive: Drive, sink: Sink, *, here: bool = False) -> None:
         """Have a sink show the wanted exchanges of a file, in several processes unless `here`; tell what is odd."""
-        give: Callable[[list[Exchange]], None] = sink.show
-        wait: Callable[[], None] = lambda: None
+        pool: PoolSink | None = None
         with ExitStack() as stack:
             if not here and (jobs := self.processes(file, drive)) > 1:
                 from .pool_sink import PoolSink  # which one process does without
@@ -331,14 +328,16 @@ class Runner:
                 pool = stack.enter_context(closing(PoolSink(self.writer, counted, self.seen, drive, jobs, sink)))
                 if (found := self._splittable(file, drive)) is not None:
                     pool.split(*found)
-                give, wait = pool.add, pool.wait
+            give = sink.show if pool is None else pool.add
             for chunk in drive.chunks():
                 give(chunk)
                 self.hand_on(chunk)
                 if drive.engine.findings:
-                    wait()
+                    if pool is not None:
+                        pool.wait()
                     self.tell(drive.engine, file.name)
-            wait()
+            if pool is not None:
+                pool.wait()
 
     def hand_on_all(self, names: Sequence[str]) -> None:
         """Read files for the outlet alone."""

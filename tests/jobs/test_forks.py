@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from kdbg.exchanges import jobs
-from kdbg.exchanges.jobs import DEPTH, MOST_READ, ExchangePool, Show
+from kdbg.exchanges.jobs import DEPTH, MOST_READ, ExchangePool, InOrder, Show
 
 PIECES = list(range(40))
 
@@ -106,6 +106,26 @@ def test_long_texts_come_whole(monkeypatch: pytest.MonkeyPatch) -> None:
         return b"".join(work.shown)
 
     assert all_shown(2) == all_shown(0)
+
+
+def test_what_must_be_done_in_order_is_shown_once_by_this_process() -> None:
+    """Whoever was given it, and whatever was shown of it before that was clear."""
+
+    class InTurn(Numbers):
+        def do(self, exchanges: list[Any], show: Show) -> Any:
+            done = super().do(exchanges, show)
+            return InOrder(exchanges[0]) if exchanges[0] % 2 else done
+
+        def do_next(self, exchanges: list[Any]) -> None:
+            self.take(InOrder(exchanges[0]))
+
+        def take(self, result: Any) -> None:
+            if isinstance(result, InOrder):
+                self.shown.append(b"%d," % result.result)
+                result = result.result, os.getpid()
+            super().take(result)
+
+    assert os.getpid() in InTurn().work(2)
 
 
 def test_text_that_waits_for_a_copy_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:

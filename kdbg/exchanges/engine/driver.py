@@ -139,11 +139,15 @@ class Drive:
 
     def select(self, exchanges: list[Exchange], hear: Callable[[Exchange], None] | None = None) -> list[Exchange]:
         """Return those of some exchanges that are wanted, up to the last one that is; count them."""
-        fits = self._fits
-        if fits is None and hear is None and self.reads_all:
+        fits, at = self._fits, self.engine.names_then.at
+        if fits is None and self.reads_all:
             found, seen = exchanges, len(exchanges)
+            if hear is not None:
+                for exchange in exchanges:
+                    at(exchange.names)
+                    hear(exchange)
         else:
-            at, found, seen = self.engine.names_then.at, list[Exchange](), 0
+            found, seen = list[Exchange](), 0
             for exchange in exchanges:
                 seen += 1
                 at(exchange.names)

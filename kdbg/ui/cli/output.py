@@ -165,6 +165,11 @@ class Sink:
 
     most: int | None = None
 
+    @property
+    def done(self) -> bool:
+        """Whether no more exchanges are to be shown."""
+        return False
+
     def show(self, exchanges: Sequence[Exchange]) -> None:
         """Show exchanges, after all those before; nothing, unless a subclass does so."""
 

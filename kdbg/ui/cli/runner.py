@@ -336,6 +336,8 @@ class Runner:
                     if pool is not None:
                         pool.wait()
                     self.tell(drive.engine, file.name)
+                if sink.done:
+                    break
             if pool is not None:
                 pool.wait()
 

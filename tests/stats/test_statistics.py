@@ -44,8 +44,7 @@ def fill(tables: Sequence[StatsTable], *paths: Path) -> None:
         for count, (engine, chunk) in enumerate(chunks(path)):
             if not count:
                 statistics.capture(path.name, engine.names_then)
-            for exchange in chunk:
-                statistics.know(exchange)
+            statistics.know(chunk)
             statistics.take(chunk, lambda finding: None)
         statistics.finish()
 

@@ -132,17 +132,18 @@ class Statistics:
         self.captures += 1
         self.software.clear()
 
-    def know(self, exchange: Exchange) -> None:
-        """Learn what software a client is; what is not told yet of an exchange's connection is not told of it."""
-        if exchange.api is not None and exchange.api.key == API_VERSIONS and exchange.request is not None:
-            software = software_of(exchange.request)
-            if software is not None:
-                if len(self.software) >= MOST_KNOWN:
-                    del self.software[next(iter(self.software))]
-                self.software[exchange.peers.number] = " ".join(filter(None, software))
+    def know(self, exchanges: Iterable[Exchange]) -> None:
+        """Learn what software clients are; what is not told yet of an exchange's connection is not told of it."""
+        for exchange in exchanges:
+            if exchange.api is not None and exchange.api.key == API_VERSIONS and exchange.request is not None:
+                software = software_of(exchange.request)
+                if software is not None:
+                    if len(self.software) >= MOST_KNOWN:
+                        del self.software[next(iter(self.software))]
+                    self.software[exchange.peers.number] = " ".join(filter(None, software))
 
     def take(self, exchanges: Sequence[Exchange], hear: Callable[[Finding], None]) -> None:
-        """Count exchanges, whose connections `know` has met; `hear` is called with each of their findings."""
+        """Count exchanges, which `know` has seen; `hear` is called with each of their findings."""
         at, parts = self.topics.at, self._parts
         for exchange in exchanges:
             at(exchange.names)

@@ -102,8 +102,8 @@ class Drive:
 
     @property
     def reads_all(self) -> bool:
-        """Whether no exchange ends the reading, so that their order of processing does not matter."""
-        return self.left is None and self.last is None
+        """Whether no exchange ends the reading and none is heard, so that the order of processing does not matter."""
+        return self._hear is None and self.left is None and self.last is None
 
     def __iter__(self) -> Iterator[Exchange]:
         at = self.engine.names_then.at
@@ -128,26 +128,19 @@ class Drive:
             if not number:
                 self._fits = self._choose()
             if not self.is_split:
-                chunk = self.select(chunk, self._hear)
-            elif self._hear is not None:
-                for exchange in chunk:
-                    self._hear(exchange)
+                chunk = self.select(chunk)
             if chunk:
                 yield chunk
             if self.left == 0 or self._over:
                 return
 
-    def select(self, exchanges: list[Exchange], hear: Callable[[Exchange], None] | None = None) -> list[Exchange]:
+    def select(self, exchanges: list[Exchange]) -> list[Exchange]:
         """Return those of some exchanges that are wanted, up to the last one that is; count them."""
-        fits, at = self._fits, self.engine.names_then.at
+        fits, hear = self._fits, self._hear
         if fits is None and self.reads_all:
             found, seen = exchanges, len(exchanges)
-            if hear is not None:
-                for exchange in exchanges:
-                    at(exchange.names)
-                    hear(exchange)
         else:
-            found, seen = list[Exchange](), 0
+            at, found, seen = self.engine.names_then.at, list[Exchange](), 0
             for exchange in exchanges:
                 seen += 1
                 at(exchange.names)

@@ -164,6 +164,8 @@ class Sink:
     """
 
     most: int | None = None
+    learns: int | None = None
+    """The key of the API whose exchanges `learn` is given, before they are given to other processes."""
 
     @property
     def done(self) -> bool:
@@ -187,6 +189,9 @@ class Sink:
                 show(joined(held))
                 held, size = [], 0
         show(joined(held))
+
+    def learn(self, exchanges: Sequence[Exchange]) -> None:
+        """Learn from wanted exchanges what `state` returns."""
 
     def take(self, result: Any) -> None:
         """Take what `make` returned, in the order of exchanges, after all that was shown."""

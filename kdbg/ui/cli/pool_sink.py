@@ -36,6 +36,14 @@ class PoolSink(ExchangePool):
         if self.can_split:
             self._drive.split(SplitEngine(engine, capture, self))
 
+    def add(self, exchanges: Sequence[Exchange]) -> None:
+        """Take exchanges; the sink learns from those that are wanted."""
+        learns = self._sink.learns
+        if told := [one for one in exchanges if one.api is not None and one.api.key == learns]:
+            with self._separate():
+                self._sink.learn(self._select(told))
+        super().add(exchanges)
+
     def about(self, exchanges: Sequence[Exchange], connections: Collection[int] = ()) -> Any:
         """Return what the sink of a copy has to know."""
         return self._sink.state({*connections, *(exchange.peers.number for exchange in exchanges)})

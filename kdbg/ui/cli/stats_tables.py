@@ -10,7 +10,7 @@ import click
 
 from ...analysis.stats.dimensions import Key, dimensions
 from ...analysis.stats.measures import Tally
-from ...analysis.stats.statistics import Overview, Statistics, StatsTable, folded
+from ...analysis.stats.statistics import API_VERSIONS, Overview, Statistics, StatsTable, folded
 from ...exchanges.messages.exchange import Exchange
 from ...protocol.findings.amounts import count
 from ...views.render.stats_table import ANY_WIDTH, csv_head, csv_row, json_row, lines, screen, spent_lines
@@ -52,7 +52,7 @@ def write_stats(runner: Runner, files: Sequence[str], asked: StatsOptions, look:
     table.sorted(asked.sort)  # refuses now what nothing can be sorted by
     statistics = Statistics([table] if overview is None else overview.tables)
     for file in runner.open(files):
-        with file, runner.drive(file, hear=statistics.know, counted=True) as drive:
+        with file, runner.drive(file, counted=True) as drive:
             statistics.capture(file.name, drive.engine.names_then)
             try:
                 runner.show(file, drive, StatisticsSink(runner, statistics))
@@ -121,14 +121,19 @@ def rows_of(table: StatsTable, sort: str | None, top: int | None) -> Rows:
 class StatisticsSink(Sink):
     """Counts exchanges; what a process counts is a few rows, which are added to those before."""
 
-    most = 4096
+    most, learns = 4096, API_VERSIONS
 
     def __init__(self, runner: Runner, statistics: Statistics) -> None:
         self._runner, self._statistics = runner, statistics
 
     def show(self, exchanges: Sequence[Exchange]) -> None:
         """Count exchanges."""
+        self.learn(exchanges)
         self._statistics.take(exchanges, self._runner.findings.note)
+
+    def learn(self, exchanges: Sequence[Exchange]) -> None:
+        """Learn what software clients are."""
+        self._statistics.know(exchanges)
 
     def make(self, exchanges: Sequence[Exchange], show: Callable[[bytes], Any]) -> list[dict[Key, Tally]]:
         """Return the rows of exchanges."""

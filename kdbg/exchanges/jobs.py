@@ -41,9 +41,13 @@ class Task(IntEnum):
 
 
 class InOrder(NamedTuple):
-    """What `do` returns for exchanges that must be worked on after all before them: what it showed is forgotten."""
+    """What `do` returns for exchanges that must be worked on after all before them: what it showed is forgotten.
+
+    They are in the result, as so many bytes.
+    """
 
     result: Any
+    size: int
 
 
 class Splitter(Protocol):
@@ -63,20 +67,15 @@ class _Held:
         self.parts: list[bytes] = []
         self.result: Any = None
 
-    def do(self, do: Callable[[list[Exchange], Show], Any], exchanges: list[Exchange]) -> None:
-        self.result = do(exchanges, self.parts.append)
-        if isinstance(self.result, InOrder):
-            self.parts.clear()
-
     @property
     def size(self) -> int:
-        return sum(map(len, self.parts))
+        return self.result.size if isinstance(self.result, InOrder) else sum(map(len, self.parts))
 
     def is_done(self) -> bool:
         return True
 
     def show(self, show: Show) -> Any:
-        for part in self.parts:
+        for part in self.parts if not isinstance(self.result, InOrder) else ():
             show(part)
         return self.result
 
@@ -292,7 +291,7 @@ class ExchangePool:
         elif self._order:
             held = _Held()
             self._order.append(held)
-            held.do(self.do, piece)
+            held.result = self.do(piece, held.parts.append)
             self._held += held.size
             while self._held > MOST_HELD:
                 self._show_next()

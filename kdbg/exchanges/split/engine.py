@@ -146,13 +146,13 @@ class SplitEngine:
             return capture.read(part)
         report: Report = self._pool.report(part.copy)
         piece, counts = part.piece, report.counts
-        is_futile = len(report.edges) > MOST_EDGES * counts.packets
+        is_futile = len(report.found.edges) > MOST_EDGES * counts.packets
         if part.own != len(engine.own_topics) or counts.fragments or not may_skip(engine) or is_futile:
             return capture.read(piece)
         capture.add(counts)
         unpacked = (exchange for _, exchange in unpack(*report.naming_packed, topics=engine.topic_names))
         naming = dict(zip(report.naming, unpacked, strict=True))
-        part.skipping = Skipping(engine, report, naming, partial(_packets, capture, piece))
+        part.skipping = Skipping(engine, report.found, naming, partial(_packets, capture, piece))
         self._parts.append(part)
         return part.skipping.blocks()
 

@@ -85,17 +85,14 @@ class Speculated(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What the first process has to know of a part.
+    """What the first process has to know of a part: `found` but for the exchanges.
 
     `naming` are the places, among all exchanges in spans, of those that may contain names of topic ids;
     `naming_packed` are these exchanges.
     """
 
     counts: PieceCounts
-    spans: list[Skippable]
-    edges: list[Packet]
-    completed: array[int]
-    spans_of: array[int]
+    found: Speculated
     naming: list[int]
     naming_packed: tuple[bytes, bytes, bytes]
 

@@ -63,7 +63,8 @@ class PoolSink(ExchangePool):
             with self._separate() as made:
                 result = self._sink.make(wanted, show)
         except OutOfOrder:
-            return InOrder((selected, b"".join(self.parcels.pack(wanted, copy=-1))))
+            packed = b"".join(self.parcels.pack(wanted, copy=-1))
+            return InOrder((selected, packed), len(packed))
         return [selected, made], result
 
     def do_next(self, exchanges: list[Exchange]) -> None:

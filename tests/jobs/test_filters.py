@@ -51,7 +51,7 @@ COMMANDS = (("decode", "-f", "json"), ("decode", "-f", "summary"), ("stats", "--
 @pytest.mark.parametrize("name", FILTERS)
 def test_filters_select_the_same(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "traffic.pcap"
-    for seed in range(fewer_by_day(30, 15)):
+    for seed in range(fewer_by_day(8, 4)):
         chance = random.Random(5 + seed)
         talks = [conversation(chance, number) for number in range(2)]
         path.write_bytes(PCAP_HEADER + b"".join(damaged(chance, list(records(*talks)))))

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import kdbg
+from kdbg.analysis.stats.statistics import StatsTable
 from kdbg.exchanges.split import engine as split
 from kdbg.ui.cli import GROUPS, commands
 
@@ -78,6 +79,23 @@ def test_the_output_is_that_of_one_process(name: str, tmp_path: Path, monkeypatc
             assert one.out
             assert "search-limit" in one.err + several.err or several == one, (seed, options)
     assert Counted.skips > 3 or name == "report"
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_the_rows_of_stats_that_are_left_out_are_those_of_one_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(StatsTable.__init__, "__kwdefaults__", {"most": 12, "erring": False})
+    path, talk, chance = tmp_path / "groups.pcap", Talk(), random.Random(1)
+    for number in range(800):
+        talk.ask("Heartbeat", 0, group_id=f"group-{chance.randrange(number // 40 + 1)}").answer()
+    path.write_bytes(PCAP_HEADER + b"".join(records(talk)))
+    monkeypatch.setattr(split, "PART", 20_000)
+    monkeypatch.setattr(split, "FIRST", 64)
+    one, several = (call("stats", path, "--by", "group", "--format", "csv", "--jobs", jobs) for jobs in (1, 3))
+    assert several == one
+    assert "the table keeps 12 rows" in one.err
+    assert Counted.skips > 3
 
 
 def test_the_traffic_has_transactions_that_workers_leave_to_the_first_process(tmp_path: Path) -> None:

@@ -38,10 +38,9 @@ class PoolSink(ExchangePool):
 
     def add(self, exchanges: Sequence[Exchange]) -> None:
         """Take exchanges; the sink learns from those that are wanted."""
-        learns = self._sink.learns
-        if told := [one for one in exchanges if one.api is not None and one.api.key == learns]:
+        if (key := self._sink.learns) is not None:
             with self._separate():
-                self._sink.learn(self._select(told))
+                self._sink.learn(self._select([one for one in exchanges if one.api is not None and one.api.key == key]))
         super().add(exchanges)
 
     def about(self, exchanges: Sequence[Exchange], connections: Collection[int] = ()) -> Any:

@@ -70,13 +70,13 @@ def test_the_output_is_that_of_one_process(name: str, tmp_path: Path, monkeypatc
     path = tmp_path / "traffic.pcap"
     monkeypatch.setattr(split, "PART", 20_000)
     monkeypatch.setattr(split, "FIRST", 64)
-    for seed in range(fewer_by_day(20, 20)):
+    for seed in range(fewer_by_day(10, 10)):
         chance = random.Random(seed)
         talks = [conversation(chance, 0), client(chance, 1), client(chance, 2)]
         path.write_bytes(PCAP_HEADER + b"".join(damaged(chance, list(records(*talks)))))
         for options in TRIED[name]:
             one, several = (call(name, path, *options, "--jobs", jobs) for jobs in (1, 3))
-            assert one.out
+            assert one.out or "--errors" in options
             assert "search-limit" in one.err + several.err or several == one, (seed, options)
     assert Counted.skips > 3 or name == "report"
 

@@ -277,8 +277,9 @@ class Speculation:
                 side.receive = None
             if span is not None:
                 for exchange in unknown.exchanges[: span.exchanges]:
-                    last = max(half.last_packet for half in _pair(exchange))
-                    ended.append((last, len(spans), exchange))
+                    request, response = _pair(exchange)
+                    last, answered = request.last_packet, response.last_packet
+                    ended.append((answered if answered > last else last, len(spans), exchange))
                 spans.append(span)
             unknown.exchanges = []  # which would otherwise be freed by the garbage collector alone
         edges.sort(key=_number)

@@ -9,10 +9,10 @@ import struct
 import tempfile
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
-from typing import IO, Any, NoReturn, Protocol
+from typing import IO, Any, NamedTuple, NoReturn, Protocol
 from uuid import UUID
 
 from .engine.driver import FEW
@@ -40,6 +40,16 @@ class Task(IntEnum):
     MAKE = 2
 
 
+class InOrder(NamedTuple):
+    """What `do` returns for exchanges that must be worked on after all before them: what it showed is forgotten.
+
+    They are in the result, as so many bytes.
+    """
+
+    result: Any
+    size: int
+
+
 class Splitter(Protocol):
     """What copies do with parts of a capture that they read themselves."""
 
@@ -59,13 +69,13 @@ class _Held:
 
     @property
     def size(self) -> int:
-        return sum(map(len, self.parts))
+        return self.result.size if isinstance(self.result, InOrder) else sum(map(len, self.parts))
 
     def is_done(self) -> bool:
         return True
 
     def show(self, show: Show) -> Any:
-        for part in self.parts:
+        for part in self.parts if not isinstance(self.result, InOrder) else ():
             show(part)
         return self.result
 
@@ -193,7 +203,9 @@ def _serve(work: ExchangePool, todo: int, done: int, files: list[int]) -> NoRetu
             packed = os.pread(file, size, 0)
             with _rewritten(file) as out:
                 try:
-                    said = True, work.perform(Task(task), packed, out.write)
+                    said: tuple[bool, Any] = True, work.perform(Task(task), packed, out.write)
+                    if isinstance(said[1], InOrder):
+                        out.seek(0)
                 except Exception as error:  # it is raised where the work was given
                     said = False, error
                 size, value = out.tell(), pickle.dumps(said)
@@ -237,12 +249,16 @@ class ExchangePool:
         """Work on exchanges, here or in a copy; return what `take` wants to know."""
         raise NotImplementedError
 
-    def about(self, exchanges: Sequence[Exchange]) -> Any:
-        """Return what a copy has to know of exchanges beside them."""
+    def about(self, exchanges: Sequence[Exchange], connections: Collection[int] = ()) -> Any:
+        """Return what a copy has to know of exchanges beside them, and of the connections of those that it has."""
 
     def do_elsewhere(self, exchanges: list[Exchange], about: Any, show: Show) -> Any:
         """Work on exchanges in a copy; return what `take` wants to know."""
         return self.do(exchanges, show)
+
+    def do_next(self, exchanges: list[Exchange]) -> None:
+        """Work on exchanges here, after all before them are shown."""
+        self.take(self.do(exchanges, self._show))
 
     def take(self, result: Any) -> None:
         """Take what `do` returned; in this process, in the order of exchanges, after all that was shown."""
@@ -280,7 +296,7 @@ class ExchangePool:
             while self._held > MOST_HELD:
                 self._show_next()
         else:
-            self.take(self.do(piece, self._show))
+            self.do_next(piece)
 
     def _new_copy(self) -> _Copy:
         copy = _Copy(len(self._copies), self)
@@ -318,13 +334,16 @@ class ExchangePool:
             self._show_next()
         return copy.report()
 
-    def make_part(self, number: int, last: int, head: Any) -> None:
-        """Have a copy work on a part that it has read, with the exchanges up to the `last` that are held here."""
+    def make_part(self, number: int, last: int, head: Any, connections: Collection[int]) -> None:
+        """Have a copy work on a part that it has read, with the exchanges up to the `last` that are held here.
+
+        The exchanges that the copy has are of these connections.
+        """
         end = bisect_right(self._exchanges, last, key=lambda exchange: exchange.number)
         piece, self._exchanges = self._exchanges[:end], self._exchanges[end:]
         copy = self._copies[number]
         parcel = b"".join(self.parcels.pack(piece, number))
-        self._give_to(copy, [pickle.dumps((head, self.about(piece), parcel))], Task.MAKE)
+        self._give_to(copy, [pickle.dumps((head, self.about(piece, connections), parcel))], Task.MAKE)
         self._order.append(copy)
         while self._order and self._order[0].is_done():
             self._show_next()

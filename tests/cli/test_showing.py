@@ -14,7 +14,7 @@ from kdbg.protocol.wire.readings.outline import NamesThen
 from kdbg.ui.cli.exchange_output import ExchangeOutput
 from kdbg.ui.cli.output import FLUSH_AT, Writer
 from kdbg.views.render.style import Look
-from kdbg.views.render.views import ExchangeView, Text, view
+from kdbg.views.render.views import Text, view
 
 FIRST_CONTACT = Path(__file__).parents[2] / "captures" / "first-contact.pcap"
 
@@ -28,9 +28,11 @@ class Output(ExchangeOutput):
         self.writer = Writer()
         self.writer.raw, self.writer.live = io.BytesIO(), False
         self.findings: Counter[str] = Counter()
+        self.view, self.look = view("tree"), Look()
+        self.begin(NamesThen({}))
         self.written: list[int] = []
 
-    def texts(self, exchanges: Sequence[Exchange], render: ExchangeView, names: NamesThen) -> Iterator[Text]:
+    def texts(self, exchanges: Sequence[Exchange]) -> Iterator[Text]:
         for _ in exchanges:
             self.written.append(self.writer.raw.tell())
             yield b"x" * (FLUSH_AT + 1)
@@ -40,7 +42,7 @@ def shown(count: int) -> list[int]:
     exchanges = [*kdbg.read(FIRST_CONTACT)][:count]
     assert len(exchanges) == count
     output = Output()
-    output.show(exchanges, view("tree").exchange(Look(), {}), NamesThen({}))
+    output.show(exchanges)
     assert output.writer.raw.tell() == count * (FLUSH_AT + 1)
     return output.written
 

@@ -196,7 +196,7 @@ class TestFiles:
         self, jobs: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
     ) -> None:
         printed = []
-        monkeypatch.setattr(stats_tables, "CHUNK", 7)
+        monkeypatch.setattr(stats_tables.StatisticsSink, "most", 7)
         for count in (1, jobs):
             for by in ((), ("client", "topic", "error")):
                 asked = StatsOptions(by, format="json")

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from kdbg.exchanges import jobs
-from kdbg.exchanges.jobs import DEPTH, MOST_READ, ExchangePool, Show
+from kdbg.exchanges.jobs import DEPTH, MOST_READ, ExchangePool, InOrder, Show
 
 PIECES = list(range(40))
 
@@ -108,12 +108,52 @@ def test_long_texts_come_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all_shown(2) == all_shown(0)
 
 
+def test_what_must_be_done_in_order_is_shown_once_by_this_process() -> None:
+    """Whoever was given it, and whatever was shown of it before that was clear."""
+
+    class InTurn(Numbers):
+        def do(self, exchanges: list[Any], show: Show) -> Any:
+            done = super().do(exchanges, show)
+            return InOrder(exchanges[0], 8) if exchanges[0] % 2 else done
+
+        def do_next(self, exchanges: list[Any]) -> None:
+            self.take(InOrder(exchanges[0], 8))
+
+        def take(self, result: Any) -> None:
+            if isinstance(result, InOrder):
+                self.shown.append(b"%d," % result.result)
+                result = result.result, os.getpid()
+            super().take(result)
+
+    assert os.getpid() in InTurn().work(2)
+
+
 def test_text_that_waits_for_a_copy_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "MOST_HELD", 8)
     here, waits = os.getpid(), list[int]()
     work = Numbers(lambda piece: time.sleep(0.1) if os.getpid() != here else waits.append(len(work.taken)))
     work.work(1, list(range(20)))
     assert waits[-1] > DEPTH  # so it waited for what comes before the last, and did not go ahead to the end
+
+
+def test_exchanges_that_wait_for_their_turn_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "MOST_HELD", 20)
+    here, waits = os.getpid(), list[int]()
+
+    class InTurn(Numbers):
+        def do(self, exchanges: list[Any], show: Show) -> Any:
+            return InOrder(super().do(exchanges, lambda text: None), 8)
+
+        def do_next(self, exchanges: list[Any]) -> None:
+            self.take(self.do(exchanges, self.shown.append))
+
+        def take(self, result: Any) -> None:
+            self.shown.append(b"%d," % result.result[0])
+            super().take(result.result)
+
+    work = InTurn(lambda piece: time.sleep(0.1) if os.getpid() != here else waits.append(len(work.taken)))
+    work.work(1, list(range(20)))
+    assert waits[-1] > DEPTH
 
 
 def test_an_error_in_a_copy_is_raised_where_the_work_was_given() -> None:

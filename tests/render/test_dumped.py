@@ -160,7 +160,8 @@ def test_a_long_exchange_is_shown_in_pieces_none_of_which_is_long() -> None:
     exchange = of(produce([batch(records=records)]))
     view = HexView(Look(), {})
     output = ExchangeOutput(Runner(Filters(), Writer()), "hex", Look())
-    shown = list(output.texts([exchange], view, NamesThen({})))
+    output.begin(NamesThen({}))
+    shown = list(output.texts([exchange]))
     assert b"".join(shown) == view(exchange)
     assert max(map(len, shown)) < LONG / 8 < len(view(exchange))
 

@@ -114,6 +114,8 @@ class Tally:
             self.spent.setdefault(name, Sketch()).merge(sketch)
         if len(self.connections) < MOST_CONNECTIONS:
             self.connections |= other.connections
+            while len(self.connections) > MOST_CONNECTIONS:
+                self.connections.pop()
 
     @property
     def unanswered(self) -> int:

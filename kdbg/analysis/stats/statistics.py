@@ -6,7 +6,8 @@ version first, and by cell where a table has some; tables get these sums, now an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 from uuid import UUID
 
@@ -21,7 +22,7 @@ from ...protocol.wire.readings.outline import NamesThen, Outline, Topics
 from .dimensions import INNER, Around, Cells, Dimension, Key, StatsCell, dimensions, unknown
 from .measures import MEASURES, PARTS, SPENT, Sketch, Tally
 
-MOST = 10_000
+MOST, UNLIMITED = 10_000, 1 << 62
 """Rows of a table, unless said otherwise."""
 
 
@@ -55,13 +56,10 @@ class StatsTable:
             found = self.rows[key] = Tally()
         return found
 
-    def merge(self, rows: Mapping[Key, Tally], others: Tally | None) -> None:
+    def merge(self, rows: Mapping[Key, Tally]) -> None:
         """Take all rows of a table by the same dimensions."""
         for key, tally in rows.items():
             self.row(key).merge(tally)
-        if others is not None:
-            self.others = self.others or Tally()
-            self.others.merge(others)
 
     def sorted(self, by: str | None = None) -> list[tuple[Key, Tally]]:
         """Return the rows: by a dimension, least first, or by a measure, most first; raise `InputError` for neither.
@@ -159,18 +157,33 @@ class Statistics:
             for part in parts:
                 part.take(self, exchange, exchange.outlines() if facts is None else facts, late, findings)
 
-    def known(self, exchanges: Iterable[Exchange]) -> dict[int, str]:
-        """Return the software of the clients of exchanges by their connections."""
-        numbers = {exchange.peers.number for exchange in exchanges}
-        return {number: self.software[number] for number in numbers if number in self.software}
+    def known(self, connections: Collection[int]) -> dict[int, str]:
+        """Return the software of clients by their connections."""
+        return {number: self.software[number] for number in connections if number in self.software}
 
-    def forget(self, known: dict[int, str]) -> None:
-        """Empty the tables, and forget what was counted; software is what is `known`."""
-        self.software = known
-        for part in self._parts:
-            part.sums.clear()
+    @contextmanager
+    def separate(self) -> Iterator[list[dict[Key, Tally]]]:
+        """Make a context that gives a list of the rows that tables get in it, of which the tables have none after it.
+
+        These rows have no limit.
+        """
+        self.finish()
+        before, found = [(table.rows, table.others, table.most) for table in self.tables], list[dict[Key, Tally]]()
         for table in self.tables:
-            table.rows, table.others = {}, None
+            table.rows, table.others, table.most = {}, None, UNLIMITED
+        try:
+            yield found
+        finally:
+            self.finish()
+            found += [table.rows for table in self.tables]
+            for table, (rows, others, most) in zip(self.tables, before, strict=True):
+                table.rows, table.others, table.most = rows, others, most
+
+    def merge(self, tables: Iterable[Mapping[Key, Tally]]) -> None:
+        """Add the rows that `separate` gave of exchanges after those here."""
+        self.finish()
+        for mine, rows in zip(self.tables, tables, strict=True):
+            mine.merge(rows)
 
     def finish(self) -> None:
         """Give the tables all that was counted."""

@@ -62,9 +62,9 @@ class Drive:
 
     `done` is called with wanted exchanges once the caller is finished with them. `choose` is called when the first
     exchange is there, and so the first packet's time; it returns what says whether an exchange is wanted, or None: all
-    are. `hear` is called with every exchange, and whether it is wanted, before that is yielded. `left` is how many more
-    are wanted, None for all: the iteration ends after the last, without another block, or after the exchange of the
-    number `last`. `seen` counts exchanges, `wanted` those of them that were wanted.
+    are. `hear` is called with every exchange before that is yielded, `leave_out` with those that are not wanted. `left`
+    is how many more are wanted, None for all: the iteration ends after the last, without another block, or after the
+    exchange of the number `last`. `seen` counts exchanges, `wanted` those of them that were wanted.
 
     Names of topic ids are in `engine.names_then`, as they were known when the exchange at hand was returned; whoever
     takes chunks goes to that moment by `Exchange.names`. Findings that belong to no exchange are in `engine.findings`,
@@ -75,6 +75,8 @@ class Drive:
     seen: int
     wanted: int
     last: int | None
+    is_split: bool = False
+    """Whether the caller has several processes `select` the exchanges that are wanted: all those here are yielded."""
 
     def __init__(
         self,
@@ -83,27 +85,24 @@ class Drive:
         choose: Choose,
         *,
         left: int | None = None,
-        hear: Callable[[Exchange, bool], None] | None = None,
+        hear: Callable[[Exchange], None] | None = None,
+        leave_out: Callable[[Exchange], None] = lambda exchange: None,
         done: Callable[[Sequence[Exchange]], None] = lambda exchanges: None,
         last: int | None = None,
     ) -> None:
         self.engine, self.left, self.last = engine, left, last
-        self._over = self._is_split = False
+        self._over = False
+        self._fits: Fits | None = None
         self.seen = self.wanted = 0
-        self._blocks, self._choose, self._hear, self._done = blocks, choose, hear, done
+        self._blocks, self._choose, self._hear, self._done, self._leave_out = blocks, choose, hear, done, leave_out
 
     def split(self, engine: Pairing) -> None:
         """Let this take the place of the engine: it has other processes take most exchanges."""
-        self.engine, self._is_split = engine, True
+        self.engine, self.is_split = engine, True
 
     @property
-    def elsewhere(self) -> int:
-        """Exchanges that other processes took, and that are in neither `seen` nor `wanted`."""
-        return self.engine.count - self.seen if self._is_split else 0
-
-    @property
-    def takes_all(self) -> bool:
-        """Whether all exchanges are wanted, so that their order of processing does not matter."""
+    def reads_all(self) -> bool:
+        """Whether no exchange ends the reading and none is heard, so that the order of processing does not matter."""
         return self._hear is None and self.left is None and self.last is None
 
     def __iter__(self) -> Iterator[Exchange]:
@@ -125,34 +124,38 @@ class Drive:
     def _chunks(self) -> Iterator[list[Exchange]]:
         if self.left is not None and self.left <= 0:
             return
-        fits: Fits | None = None
         for number, chunk in enumerate(self.engine.chunks(self._blocks)):
             if not number:
-                fits = self._choose()
-            if fits is not None or self._hear is not None or self.left is not None or self.last is not None:
-                chunk = self._those_wanted(chunk, fits)
-            else:
-                self.seen += len(chunk)
-            self.wanted += len(chunk)
+                self._fits = self._choose()
+            if not self.is_split:
+                chunk = self.select(chunk)
             if chunk:
                 yield chunk
             if self.left == 0 or self._over:
                 return
 
-    def _those_wanted(self, chunk: list[Exchange], fits: Fits | None) -> list[Exchange]:
-        """Return those that are wanted, up to the last one that is."""
-        at, hear, found = self.engine.names_then.at, self._hear, list[Exchange]()
-        for exchange in chunk:
-            self.seen += 1
-            at(exchange.names)
-            wanted = fits is None or fits(exchange)
-            if hear is not None:
-                hear(exchange, wanted)
-            if wanted:
-                found.append(exchange)
-                if self.left is not None:
-                    self.left -= 1
-            self._over = exchange.number == self.last
-            if self._over or (wanted and self.left == 0):
-                break
+    def select(self, exchanges: list[Exchange]) -> list[Exchange]:
+        """Return those of some exchanges that are wanted, up to the last one that is; count them."""
+        fits, hear = self._fits, self._hear
+        if fits is None and self.reads_all:
+            found, seen = exchanges, len(exchanges)
+        else:
+            at, found, seen = self.engine.names_then.at, list[Exchange](), 0
+            for exchange in exchanges:
+                seen += 1
+                at(exchange.names)
+                wanted = fits is None or fits(exchange)
+                if hear is not None:
+                    hear(exchange)
+                if wanted:
+                    found.append(exchange)
+                    if self.left is not None:
+                        self.left -= 1
+                else:
+                    self._leave_out(exchange)
+                self._over = exchange.number == self.last
+                if self._over or (wanted and self.left == 0):
+                    break
+        self.seen += seen
+        self.wanted += len(found)
         return found

@@ -95,20 +95,44 @@ class Tally:
     """One filter's values: those that nothing has fitted so far are `open`, and `there` counts what there was."""
 
     def __init__(self, patterns: Iterable[Pattern], offers: Callable[[Any], bool]) -> None:
-        self.open: list[Pattern] = list(patterns)
-        self.offers = offers
+        self.patterns: tuple[Pattern, ...] = tuple(patterns)
+        self.offers, self.most = offers, MOST
+        self.begin(MOST)
+
+    def begin(self, most: int) -> None:
+        """Forget what was noted, and note this many different values."""
+        self.most, self.open = most, list(self.patterns)
         self.there: Counter[Any] = Counter()
+
+    def add(self, open: Iterable[str], there: Counter[Any]) -> None:
+        """Take what was noted of exchanges after those here, with no limit: values as they were written, and counts."""
+        self.open = [one for one in self.open if one.written in open]
+        for value, count in there.items():
+            if len(self.there) < self.most or value in self.there:
+                self.there[value] += count
 
     def note(self, values: Sequence[Any]) -> None:
         """Take what one exchange has."""
         self.open = [pattern for pattern in self.open if not pattern.found_in(values)]
         for value in values:
-            if len(self.there) < MOST or value in self.there:
+            if len(self.there) < self.most or value in self.there:
                 self.there[value] += 1
 
 
 class FilterTally(dict[str, Tally]):
     """The tallies of all filters by their names, over one capture or several."""
+
+    def take(self, most: int | None = None) -> dict[str, tuple[frozenset[str], Counter[Any]]]:
+        """Return what was noted, for `add`; begin again, with this many different values of each filter."""
+        found = {name: (frozenset(one.written for one in tally.open), tally.there) for name, tally in self.items()}
+        for tally in self.values():
+            tally.begin(most or MOST)
+        return found
+
+    def add(self, found: Mapping[str, tuple[frozenset[str], Counter[Any]]]) -> None:
+        """Take what `take` returned of exchanges after those here."""
+        for name, noted in found.items():
+            self[name].add(*noted)
 
     def unmatched(self) -> list[Unmatched]:
         """Return what was asked for and never there; exchanges that an earlier filter refused do not count."""

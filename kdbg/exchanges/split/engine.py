@@ -146,13 +146,13 @@ class SplitEngine:
             return capture.read(part)
         report: Report = self._pool.report(part.copy)
         piece, counts = part.piece, report.counts
-        is_futile = len(report.edges) > MOST_EDGES * counts.packets
+        is_futile = len(report.found.edges) > MOST_EDGES * counts.packets
         if part.own != len(engine.own_topics) or counts.fragments or not may_skip(engine) or is_futile:
             return capture.read(piece)
         capture.add(counts)
         unpacked = (exchange for _, exchange in unpack(*report.naming_packed, topics=engine.topic_names))
         naming = dict(zip(report.naming, unpacked, strict=True))
-        part.skipping = Skipping(engine, report, naming, partial(_packets, capture, piece))
+        part.skipping = Skipping(engine, report.found, naming, partial(_packets, capture, piece))
         self._parts.append(part)
         return part.skipping.blocks()
 
@@ -200,7 +200,9 @@ class SplitEngine:
             if not part.last:
                 continue
             names = [one for one in self._names if one[0] <= part.last]
-            self._pool.make_part(part.copy, part.last, Order(part.piece.before, self._next, skipping.skipped, names))
+            order = Order(part.piece.before, self._next, skipping.skipped, names)
+            connections = {one.peers.number for one in skipping.skipped.values()}
+            self._pool.make_part(part.copy, part.last, order, connections)
             self._names = self._names[len(names) - 1 :]
             self._next = part.last + 1
         self._pool.give_held()

@@ -86,10 +86,7 @@ class PartWork:
         numbers, common, data = kept.take()
         if found.spans:
             self._read[piece.before] = found._replace(edges=[])
-        return Report(
-            counts, found.spans, found.edges, found.completed, found.spans_of, naming,
-            (numbers, common, b"".join(data)),
-        )  # fmt: skip
+        return Report(counts, found._replace(exchanges=[]), naming, (numbers, common, b"".join(data)))
 
     def make(self, packed: bytes, show: Show) -> Any:
         """Work on the exchanges of a part, those of its edges among them."""

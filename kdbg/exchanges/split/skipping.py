@@ -27,7 +27,7 @@ from ..engine.search import MAX_FRAME, size_at
 from ..messages.exchange import Exchange
 from ..messages.known import Known
 from ..messages.peers import Peers
-from .speculation import NOBODY, REUSED, UNUSUAL, Report, Skippable
+from .speculation import NOBODY, REUSED, UNUSUAL, Skippable, Speculated
 
 
 def _nobodys_conversation() -> Conversation:
@@ -57,18 +57,18 @@ class Skipping:
     """
 
     def __init__(
-        self, engine: Engine, report: Report, naming: dict[int, Exchange], read: Callable[[], list[Packet]]
+        self, engine: Engine, found: Speculated, naming: dict[int, Exchange], read: Callable[[], list[Packet]]
     ) -> None:
-        self._engine, self._spans, self._edges = engine, report.spans, report.edges
-        self._completed: Sequence[int] = report.completed
-        self._spans_of: Sequence[int] = report.spans_of
+        self._engine, self._spans, self._edges = engine, found.spans, found.edges
+        self._completed: Sequence[int] = found.completed
+        self._spans_of: Sequence[int] = found.spans_of
         self._naming, self._read = naming, read
         self._all: list[Packet] = []
         self._done = 0
         self.skipped: dict[int, Skipped] = {}
         self.left = 0
-        starts = [(span.requests.first, place, 0) for place, span in enumerate(report.spans)]
-        starts += [(span.responses.first, place, 1) for place, span in enumerate(report.spans)]
+        starts = [(span.requests.first, place, 0) for place, span in enumerate(found.spans)]
+        starts += [(span.responses.first, place, 1) for place, span in enumerate(found.spans)]
         self._starts = deque(sorted(starts))
 
     def blocks(self) -> Iterator[list[Packet]]:

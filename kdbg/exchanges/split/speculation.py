@@ -85,17 +85,14 @@ class Speculated(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What the first process has to know of a part.
+    """What the first process has to know of a part: `found` but for the exchanges.
 
     `naming` are the places, among all exchanges in spans, of those that may contain names of topic ids;
     `naming_packed` are these exchanges.
     """
 
     counts: PieceCounts
-    spans: list[Skippable]
-    edges: list[Packet]
-    completed: array[int]
-    spans_of: array[int]
+    found: Speculated
     naming: list[int]
     naming_packed: tuple[bytes, bytes, bytes]
 
@@ -280,8 +277,9 @@ class Speculation:
                 side.receive = None
             if span is not None:
                 for exchange in unknown.exchanges[: span.exchanges]:
-                    last = max(half.last_packet for half in _pair(exchange))
-                    ended.append((last, len(spans), exchange))
+                    request, response = _pair(exchange)
+                    last, answered = request.last_packet, response.last_packet
+                    ended.append((answered if answered > last else last, len(spans), exchange))
                 spans.append(span)
             unknown.exchanges = []  # which would otherwise be freed by the garbage collector alone
         edges.sort(key=_number)

@@ -47,9 +47,12 @@ class Markers:
 
     def __init__(self) -> None:
         self._seen: dict[tuple[Any, ...], list[tuple[int, Outcome]]] = {}
+        self.used: bool = False
+        """Whether there were records of transactions."""
 
     def learn(self, record: CapturedRecord) -> None:
         """Remember a marker; other records say nothing."""
+        self.used = True
         outcome = OUTCOMES.get(record.control or "")
         if outcome is None or record.producer is None or record.offset is None:
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -122,7 +122,7 @@ class _RowPool(ExchangePool):
         super().__init__(to.jobs - 1, engine.topic_names, lambda text: None)
         self.to, self.make = to, make
 
-    def about(self, exchanges: Sequence[Exchange]) -> list[Any]:
+    def about(self, exchanges: Sequence[Exchange], connections: Collection[int] = ()) -> list[Any]:
         """Return the latency breakdowns of exchanges, which need packets."""
         return [exchange.timing for exchange in exchanges]
 

@@ -135,7 +135,7 @@ def write_files(files: Sequence[str], runner: Runner, output: ExchangeOutput, jo
                 continue
             output.headed = runner.files > 1 and not file.several
             with runner.drive(file, hear=join if joins else None, attempts=output.attempts(), counted=True) as drive:
-                output.write(file, drive, here=bool(joins) or runner.timed)
+                output.write(file, drive, here=bool(joins))
     if runner.has_read:
         more: list[str] = []
         if runner.disk_files:

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any
 
-from ...capture import Capture
 from ...exchanges.engine.direction import Depth
 from ...exchanges.engine.driver import FEW, Drive
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.peers import Attempts
 from ...exchanges.messages.rejection import went_wrong
 from ...protocol.wire.readings.outline import NamesThen
-from ...views.reading import Merged
 from ...views.render.style import Look
 from ...views.render.views import ExchangeView, Text, View, texts, view
-from .output import Writer
+from .output import OutOfOrder, Sink, Writer
 from .runner import OpenFile, Runner, ignore
 
-if TYPE_CHECKING:
-    from .pool_sink import PoolSink
 
-
-class ExchangeOutput:
+class ExchangeOutput(Sink):
     """Writes the exchanges that a runner reads; `before` is called with exchanges before they are shown."""
 
     headed: bool = False
     """Whether the line above the first exchange stands there already."""
+    first: int | None = None
+    """When the first exchange of the capture was that is shown."""
 
     def __init__(
         self, runner: Runner, format: str, look: Look, before: Callable[[Sequence[Exchange]], None] = ignore
@@ -36,41 +33,29 @@ class ExchangeOutput:
         self.look = look
         self.runner, self.before = runner, before
         self.writer: Writer = runner.writer
-        self._counts_errors: bool = (
-            runner.jobs <= 1 and sys.stdout.isatty() and not (look.only_errors or runner.given.errors)
-        )
+        self._counts_errors: bool = sys.stdout.isatty() and not (look.only_errors or runner.given.errors)
+
+    def begin(self, names: NamesThen) -> None:
+        """Begin a capture, with the names of its topic ids."""
+        self.names, self.first = names, None
+        self.render: ExchangeView = self.view.exchange(self.look, names)
 
     def write(self, file: OpenFile, drive: Drive, *, here: bool = True) -> None:
         """Write the exchanges of a capture; `here`: not in several processes, whatever `Runner.jobs` says."""
-        engine, names = drive.engine, drive.engine.names_then
-        render = self.view.exchange(self.look, names)
-        pool: PoolSink | None = None
-        # what has no bytes, where it was seen and what packets told cannot be handed on
-        is_plain = isinstance(file.capture, Capture) and not isinstance(file.capture, Merged)
-        jobs = self.runner.processes(file, drive) if is_plain and not (here or self.writer.live) else 1
-        if jobs > 1:
-            from .pool_sink import PoolSink  # which one process does without
+        self.begin(drive.engine.names_then)
+        self.runner.show(file, drive, self, here=here)
+        self._head(None)
 
-            pool = PoolSink(self.runner, jobs, self.texts, render, names)
-            self.runner.split(file, drive, pool)
-        try:
-            for chunk in drive.chunks():
-                self._head(chunk, render)
-                if pool is not None:
-                    pool.add(chunk)
-                else:
-                    self.show(chunk, render, names)
-                self.runner.hand_on(chunk)
-                if engine.findings:
-                    if pool is not None:
-                        pool.wait()
-                    self.runner.tell(engine, file.name)
-            if pool is not None:
-                pool.wait()
-            self._head([], render)
-        finally:
-            if pool is not None:
-                pool.close()
+    def state(self, connections: Collection[int]) -> int | None:
+        """Return when the first exchange was that is shown."""
+        return self.first
+
+    def know(self, state: int | None) -> None:
+        """Take when the first exchange is that is shown."""
+        if self.first is None and state is not None:
+            self.first = state
+            if hasattr(self.render, "begin"):
+                self.render.begin(state)
 
     def attempts(self) -> Callable[[Sequence[Attempts]], None] | None:
         """Return what shows connections that failed to open; None where not all is shown, and they are said."""
@@ -78,28 +63,34 @@ class ExchangeOutput:
         chosen = runner.filters.asks or runner.given.limit is not None or (self.view.data and not runner.timed)
         return None if chosen or show is None else lambda found: self.writer.write(show(found, self.look))
 
-    def _head(self, exchanges: Sequence[Exchange], render: ExchangeView) -> None:
-        """Write what stands above the first exchange, unless it stands there already; tell the view when that was."""
+    def _head(self, time: int | None) -> None:
+        """Write what stands above the first exchange, unless it stands there already."""
         if not self.headed:
             self.headed = True
-            if exchanges and hasattr(render, "begin"):
-                render.begin(exchanges[0].time)  # before there are copies of it, which see later ones alone
-            self.writer.write(self.view.header(self.look, exchanges[0].time if exchanges else None))
+            self.writer.write(self.view.header(self.look, time))
 
-    def show(self, exchanges: Sequence[Exchange], render: ExchangeView, names: NamesThen) -> None:
+    def show(self, exchanges: Sequence[Exchange]) -> None:
         """Write exchanges: together, but few, which may be large, one by one; their texts are not held."""
-        found, writer = self.texts(exchanges, render, names), self.writer
-        if not hasattr(render, "pieces") and (writer.live or len(exchanges) >= FEW):
+        self.know(exchanges[0].time)
+        self._head(exchanges[0].time)
+        found, writer = self.texts(exchanges), self.writer
+        if not hasattr(self.render, "pieces") and (writer.live or len(exchanges) >= FEW):
             writer.write_all(list(found))
             return
         for piece in found:
             writer.write(piece)
 
-    def texts(self, exchanges: Sequence[Exchange], render: ExchangeView, names: NamesThen) -> Iterator[Text]:
+    def make(self, exchanges: Sequence[Exchange], show: Callable[[bytes], Any]) -> None:
+        """Show the texts of exchanges, once it is known which of all is the first."""
+        if self.first is None:
+            raise OutOfOrder
+        super().make(exchanges, show)
+
+    def texts(self, exchanges: Sequence[Exchange]) -> Iterator[Text]:
         """Yield the texts of exchanges, long ones in pieces, and count what is odd in them."""
         self.before(exchanges)
-        runner, in_pieces, shallow = self.runner, hasattr(render, "pieces"), self.view.shallow
-        names_grow = exchanges[0].names != exchanges[-1].names
+        runner, render, names, shallow = self.runner, self.render, self.names, self.view.shallow
+        in_pieces, names_grow = hasattr(render, "pieces"), exchanges[0].names != exchanges[-1].names
         names.at(exchanges[0].names)
         for exchange in exchanges:
             if names_grow:

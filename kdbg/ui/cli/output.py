@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -21,6 +21,7 @@ from ...views.render.style import Look
 if TYPE_CHECKING:
     import subprocess
 
+    from ...exchanges.messages.exchange import Exchange
     from ...payloads.values.chosen import ReadBytes
 
 FLUSH_AT = 1 << 16
@@ -149,6 +150,57 @@ class Writer:
         rest = memoryview(data)
         while rest:
             rest = rest[self.raw.write(rest) or 0 :]
+
+
+class OutOfOrder(Exception):
+    """What is made of exchanges depends on those before them."""
+
+
+class Sink:
+    """What a command makes of exchanges, here and in order by `show`, or wherever by `make`, many at a time.
+
+    `most` exchanges are a piece of work, None for the usual number. A copy of this process is given by `know` what
+    `state` returns when it is given work.
+    """
+
+    most: int | None = None
+    learns: int | None = None
+    """The key of the API whose exchanges `learn` is given, before they are given to other processes."""
+
+    @property
+    def done(self) -> bool:
+        """Whether no more exchanges are to be shown."""
+        return False
+
+    def show(self, exchanges: Sequence[Exchange]) -> None:
+        """Show exchanges, after all those before; nothing, unless a subclass does so."""
+
+    def texts(self, exchanges: Sequence[Exchange]) -> Iterable[str | bytes]:
+        """Yield the texts of exchanges; raise `OutOfOrder` where only `show` can."""
+        raise NotImplementedError
+
+    def make(self, exchanges: Sequence[Exchange], show: Callable[[bytes], Any]) -> Any:
+        """Show the texts of exchanges by `show`; return what `take` needs beside them."""
+        held, size = list[str | bytes](), 0
+        for text in self.texts(exchanges):
+            held.append(text)
+            size += len(text)
+            if size > FLUSH_AT:
+                show(joined(held))
+                held, size = [], 0
+        show(joined(held))
+
+    def learn(self, exchanges: Sequence[Exchange]) -> None:
+        """Learn from wanted exchanges what `state` returns."""
+
+    def take(self, result: Any) -> None:
+        """Take what `make` returned, in the order of exchanges, after all that was shown."""
+
+    def state(self, connections: Collection[int]) -> Any:
+        """Return what is to be known of connections, and of all before."""
+
+    def know(self, state: Any) -> None:
+        """Take the state, in a copy."""
 
 
 def write_out(pieces: Iterable[str | bytes]) -> None:

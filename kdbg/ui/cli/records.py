@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,21 +15,24 @@ from .options import (
     files_argument,
     index_option,
     input_options,
+    jobs_option,
     raw_option,
     reader_options,
     take_readers,
     value_look_options,
 )
-from .output import heading, take_look, writer_for
+from .output import OutOfOrder, Sink, heading, take_look, writer_for
 
 if TYPE_CHECKING:
     from ...exchanges.filters.filter_set import Filters
+    from ...exchanges.messages.exchange import Exchange
     from ...payloads.records.record import CapturedRecord, Event
     from ...payloads.values.chosen import ReadBytes
+    from ...protocol.wire.readings.outline import NamesThen
     from ...views.render.record_views import RecordsView
     from ...views.render.style import Look
-    from .output import Writer
-    from .runner import OpenFile, Runner
+    from ...views.render.views import Text
+    from .runner import Runner
 
     Fits = Callable[[CapturedRecord], bool]
 
@@ -52,11 +54,13 @@ WAYS = ("produced", "fetched", "stored")
 @click.option("--count", is_flag=True, help="Print only the number of records.")
 @filter_options
 @value_look_options
+@jobs_option
 @index_option
 @fail_on_option()
 @input_options
 def command(
-    files: tuple[str, ...], format: str, keys: tuple[str, ...], count: bool, raw: bool, no_index: bool, **options: Any,
+    files: tuple[str, ...], format: str, keys: tuple[str, ...], count: bool, raw: bool, jobs: int, no_index: bool,
+    **options: Any,
 ) -> int:  # fmt: skip
     """Print produced and fetched records.
 
@@ -79,6 +83,7 @@ def command(
     from ...payloads.values.chosen import PLAIN
     from ...protocol.findings.amounts import count as plural
     from ...views.render.record_views import record_view
+    from .inputs import AUTO
     from .runner import Runner
 
     read = take_readers(options) or PLAIN
@@ -89,8 +94,9 @@ def command(
     asked = filters.but(limit=None, topic=None if others else filters.topic)
     # --limit may end a reading within the exchanges of a block, which an index has no counts of
     index = not (no_index or filters.limit is not None or DEFINITIONS in click.get_current_context().meta)
-    runner = Runner(asked, writer_for(files), disk=True, index=index)
-    output = RecordOutput(runner.writer, None if count else view, style, choices(filters, keys, read), filters.limit)
+    jobs = 1 if jobs == AUTO and sys.stdout.isatty() else jobs
+    runner = Runner(asked, writer_for(files), disk=True, index=index, jobs=jobs)
+    output = RecordOutput(runner, None if count else view, style, choices(filters, keys, read), filters.limit)
     header = "" if count else view.header
     for file in runner.open(files):
         with file:
@@ -107,22 +113,28 @@ def command(
             if segment is not None:
                 runner.disk_files += 1
                 if segment.selection.topic and not output.done:
-                    output.write(
+                    for text in output.texts_of(
                         record for piece, message in segment.pieces()
                         if message is not None and segment.selection.passes(piece, message)
                         for record in records_of_piece(segment.file, message, secrets=style.show_secrets)
-                    )  # fmt: skip
+                    ):  # fmt: skip
+                        runner.writer.write(text)
                 if not output.done:
                     segment.tell_trouble()
             else:
-                write_captured(runner, file, output)
+                with runner.drive(file, counted=True) as drive:
+                    output.begin(drive.engine.names_then)
+                    if not output.done:
+                        runner.show(file, drive, output, here=output.keeps_order)
             if output.done:
                 runner.left = 0
     if runner.has_read:
+        counts = {way: runner.counts[way] for way in WAYS if runner.counts[way]}
+        total = sum(counts.values())
         if count:
-            runner.writer.write(f"{output.ways.total()}\n")
-        ways = ", ".join(f"{output.ways[way]:,} {way}" for way in WAYS if output.ways[way])
-        runner.close(runner.closing(plural(output.ways.total(), "record") + (f" ({ways})" if ways else "")))
+            runner.writer.write(f"{total}\n")
+        ways = ", ".join(f"{number:,} {way}" for way, number in counts.items())
+        runner.close(runner.closing(plural(total, "record") + (f" ({ways})" if ways else "")))
     return runner.status
 
 
@@ -149,23 +161,61 @@ def choices(filters: Filters, keys: Sequence[str], read: ReadBytes) -> Iterator[
         yield lambda record: any(key in wanted or key in in_hex for key in written(record))
 
 
-class RecordOutput:
-    """Writes records in a view, None to count them only: those that fit, `most` at most; `ways` counts them."""
+class RecordOutput(Sink):
+    """Writes records in a view, None to count them only: those that fit, `most` at most.
+
+    `begin` gives the names of topic ids in the exchanges that follow.
+    """
 
     def __init__(
-        self, writer: Writer, view: RecordsView | None, look: Look, fits: Iterable[Fits], most: int | None
+        self, runner: Runner, view: RecordsView | None, look: Look, fits: Iterable[Fits], most: int | None
     ) -> None:
-        self.look = look
-        self.ways: Counter[str] = Counter()
-        self._writer, self._view, self._fits, self._rest = writer, view, [*fits], most
+        self.look, self._runner = look, runner
+        self._view, self._fits, self._rest = view, [*fits], most
 
     @property
     def done(self) -> bool:
         """Whether as many records were shown as are wanted."""
         return self._rest == 0
 
-    def write(self, events: Iterable[Event]) -> None:
-        """Write records until there are enough; ends of transactions are shown where all records are wanted."""
+    @property
+    def keeps_order(self) -> bool:
+        """Whether what it shows of a record depends on those before: columns get wider, and there may be a limit."""
+        return self._rest is not None or (self._view is not None and not self._view.data)
+
+    def begin(self, names: NamesThen) -> None:
+        from ...payloads.records.sources import Records
+
+        self._names, self._records = names, Records(names, secrets=self.look.show_secrets)
+
+    def show(self, exchanges: Sequence[Exchange]) -> None:
+        """Write the records of exchanges."""
+        for text in self.texts(exchanges):
+            self._runner.writer.write(text)
+
+    def make(self, exchanges: Sequence[Exchange], show: Callable[[bytes], Any]) -> None:
+        """Show the records of exchanges, unless earlier ones tell what became of their transactions."""
+        records = self._records
+        before, records.markers = records.markers, type(records.markers)()
+        super().make(exchanges, show)
+        used, records.markers = records.markers.used, before
+        if used:
+            raise OutOfOrder
+
+    def texts(self, exchanges: Sequence[Exchange]) -> Iterator[Text]:
+        """Yield the texts of the records of exchanges until there are enough, and count what is odd in them."""
+        from ...payloads.records.sources import tells
+
+        for exchange in exchanges:
+            self._names.at(exchange.names)
+            if tells(exchange):
+                yield from self.texts_of(self._records.of(exchange))
+            self._runner.findings.take((exchange,))
+            if self.done:
+                return
+
+    def texts_of(self, events: Iterable[Event]) -> Iterator[Text]:
+        """Yield texts until there are enough; ends of transactions are shown where all records are wanted."""
         from ...payloads.records.record import CapturedRecord
         from ...views.render.without_values import record_without
 
@@ -173,30 +223,12 @@ class RecordOutput:
             if isinstance(event, CapturedRecord):
                 if not all(fits(event) for fits in self._fits):
                     continue
-                self.ways[event.origin.way] += 1
+                self._runner.counts[event.origin.way] += 1
                 self._rest = None if self._rest is None else self._rest - 1
                 event = record_without(event) if self.look.hide_values else event
             elif self._fits:
                 continue
             if self._view is not None:
-                self._writer.write(self._view.show(event))
+                yield self._view.show(event)
             if self.done:
                 return
-
-
-def write_captured(runner: Runner, file: OpenFile, output: RecordOutput) -> None:
-    """Write the records of a capture, and say what is odd about it."""
-    from ...payloads.records.sources import Records, tells
-
-    with runner.drive(file) as drive:
-        records = Records(drive.engine.names_then, secrets=output.look.show_secrets)
-
-        def events() -> Iterator[Event]:
-            for exchange in drive:
-                if tells(exchange):
-                    yield from records.of(exchange)
-                if drive.engine.findings:
-                    runner.tell(drive.engine, file.name)
-
-        if not output.done:
-            output.write(events())

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -39,14 +39,14 @@ from . import INTERRUPTED, REFUSED
 from .failing import status_of
 from .filters import unmatched_lines
 from .inputs import AUTO, FindingCounts, InputFiles, Progress, closing_parts, connection_lines, passed_over, processes
-from .output import Writer
+from .output import Sink, Writer
 
 if TYPE_CHECKING:
     from ...analysis.logs.log import ApplicationLog
     from ...exchanges.engine.engine import Engine, Watch
-    from ...exchanges.jobs import ExchangePool
     from ...views.index.reader import Matching
     from .outlets import Outlet
+    from .pool_sink import PoolSink
 
 Blocks: TypeAlias = Iterator[list[Any]]
 Through: TypeAlias = Callable[[Pairing, Blocks], Blocks]
@@ -263,13 +263,6 @@ class Runner:
                 return fits or wants
             return lambda exchange: wants(exchange) and fits(exchange)
 
-        def heard(exchange: Exchange, shown: bool) -> None:
-            """Hear of every exchange; count what is odd in those that are not shown."""
-            if hear is not None:
-                hear(exchange)
-            if not shown:
-                self.findings.take((exchange,))
-
         before, self._tried = self.counts["exchanges"], Tried()
         self.progress.exchanges = lambda: before + engine.count
         drive = Drive(
@@ -277,7 +270,8 @@ class Runner:
             packets if through is None else through(engine, packets),
             choose,
             left=self.left,
-            hear=heard if hear is not None or self.filters.asks else None,
+            hear=hear,
+            leave_out=lambda exchange: self.findings.take((exchange,) if hear or self.filters.asks else ()),
             done=ignore if counted else self.findings.take,
             last=self.filters.last,
         )
@@ -291,8 +285,7 @@ class Runner:
             self.left = drive.left
             lines = 0 if isinstance(capture, Capture) else capture.lines
             self.counts.update(
-                packets=capture.packets, lines=lines, exchanges=drive.seen + drive.elsewhere,
-                shown=drive.wanted + drive.elsewhere,
+                packets=capture.packets, lines=lines, exchanges=drive.seen, shown=drive.wanted,
                 connections=engine.connections, others=engine.other_connections,
                 **capture.lost._asdict() if capture.lost is not None else {},
             )  # fmt: skip
@@ -309,43 +302,50 @@ class Runner:
                 self.say(f"{file.name}: {escape(problem.text)}")
 
     def processes(self, file: OpenFile, drive: Drive) -> int:
-        """Return how many processes work on a capture; one where its index is used or written."""
-        has_index = self._writes_index or hasattr(file.capture, "matching")
-        if has_index or (self.jobs == AUTO and self._splittable(file, drive) is None):
+        """Return how many processes work on a capture; one where they cannot have all that is known of exchanges."""
+        is_plain = type(file.capture) is Capture and not (self._writes_index or self.timed or self.writer.live)
+        if not is_plain or (self.jobs == AUTO and self._splittable(file, drive) is None):
             return 1
         return processes(self.jobs, file.source.extent()[1])
-
-    def split(self, file: OpenFile, drive: Drive, pool: ExchangePool) -> None:
-        """Have the processes of a pool read parts of a capture, where all of it is wanted and none waits for more."""
-        found = self._splittable(file, drive)
-        if found is not None and pool.can_split:
-            from ...exchanges.split.engine import SplitEngine  # which one process does without
-
-            drive.split(SplitEngine(*found, pool))
 
     def _splittable(self, file: OpenFile, drive: Drive) -> tuple[Engine, Capture] | None:
         """Return engine and capture of a file that several processes may read in parts; None for any other."""
         from ...exchanges.engine.engine import Engine
 
         engine, capture = drive.engine, file.capture
-        if not isinstance(capture, Capture) or type(capture) is not Capture or not isinstance(engine, Engine):
+        if type(capture) is not Capture or not isinstance(engine, Engine) or file.source.pipe is not None:
             return None
-        takes_all = drive.takes_all and self.outlet is None and not self.given.given
-        return (engine, capture) if takes_all and file.source.pipe is None else None
+        return (engine, capture) if drive.reads_all and self.outlet is None else None
 
-    def chunks(self, file: OpenFile, drive: Drive) -> Iterator[list[Exchange]]:
-        """Yield the wanted exchanges as `Drive.chunks` does; say in between what is odd about connections."""
-        for chunk in drive.chunks():
-            yield chunk
-            if drive.engine.findings:
-                self.tell(drive.engine, file.name)
+    def show(self, file: OpenFile, drive: Drive, sink: Sink, *, here: bool = False) -> None:
+        """Have a sink show the wanted exchanges of a file, in several processes unless `here`; tell what is odd."""
+        pool: PoolSink | None = None
+        with ExitStack() as stack:
+            if not here and (jobs := self.processes(file, drive)) > 1:
+                from .pool_sink import PoolSink  # which one process does without
+
+                counted = self.counts, self.findings
+                pool = stack.enter_context(closing(PoolSink(self.writer, counted, self.seen, drive, jobs, sink)))
+                if (found := self._splittable(file, drive)) is not None:
+                    pool.split(*found)
+            give = sink.show if pool is None else pool.add
+            for chunk in drive.chunks():
+                give(chunk)
+                self.hand_on(chunk)
+                if drive.engine.findings:
+                    if pool is not None:
+                        pool.wait()
+                    self.tell(drive.engine, file.name)
+                if sink.done:
+                    break
+            if pool is not None:
+                pool.wait()
 
     def hand_on_all(self, names: Sequence[str]) -> None:
         """Read files for the outlet alone."""
         for file in self.open(names):
             with file, self.drive(file) as drive:
-                for chunk in self.chunks(file, drive):
-                    self.hand_on(chunk)
+                self.show(file, drive, Sink(), here=True)
 
     def hand_on(self, exchanges: Sequence[Exchange]) -> None:
         """Give wanted exchanges to the outlet, where there is one."""

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple, TypeAlias
-from uuid import UUID
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import click
 
-from ...analysis.logs.log import ApplicationLog
 from ...analysis.stats.dimensions import Key, dimensions
 from ...analysis.stats.measures import Tally
-from ...analysis.stats.statistics import Overview, Statistics, StatsTable, folded
-from ...exchanges.jobs import ExchangePool, Show
+from ...analysis.stats.statistics import API_VERSIONS, Overview, Statistics, StatsTable, folded
 from ...exchanges.messages.exchange import Exchange
 from ...protocol.findings.amounts import count
 from ...views.render.stats_table import ANY_WIDTH, csv_head, csv_row, json_row, lines, screen, spent_lines
 from ...views.render.style import Look
 from . import INTERRUPTED
-from .output import terminal_size
+from .output import Sink, terminal_size
 from .runner import Runner
 
-CHUNK = 4096
-"""Exchanges of a piece of work."""
 PROMPT = 2
 """Lines of a terminal that are not the screen's: the command, and the prompt after it."""
 SEVERAL = ("topic", "partition", "group", "error")
@@ -59,25 +53,10 @@ def write_stats(runner: Runner, files: Sequence[str], asked: StatsOptions, look:
     statistics = Statistics([table] if overview is None else overview.tables)
     for file in runner.open(files):
         with file, runner.drive(file, counted=True) as drive:
-            names = drive.engine.names_then
-            statistics.capture(file.name, names)
-            pool: PoolCounter | None = None
-            is_plain = not (runner.writer.live or runner.timed or isinstance(file.capture, ApplicationLog))
-            if is_plain and (many := runner.processes(file, drive)) > 1:
-                pool = PoolCounter(runner, statistics, many, names.topics)
-                runner.split(file, drive, pool)
+            statistics.capture(file.name, drive.engine.names_then)
             try:
-                for chunk in runner.chunks(file, drive):
-                    statistics.know(chunk)
-                    if pool is None:
-                        statistics.take(chunk, runner.findings.note)
-                    else:
-                        pool.add(chunk)
-                if pool is not None:
-                    pool.wait()
+                runner.show(file, drive, StatisticsSink(runner, statistics))
             finally:
-                if pool is not None:
-                    pool.close()
                 statistics.finish()
     if not runner.has_read:
         return runner.status
@@ -139,37 +118,37 @@ def rows_of(table: StatsTable, sort: str | None, top: int | None) -> Rows:
     return rows
 
 
-Counted: TypeAlias = tuple[list[tuple[dict[Key, Tally], Tally | None]], Counter[str]]
-"""What came of a chunk: the rows of each table, and what is odd in it."""
+class StatisticsSink(Sink):
+    """Counts exchanges; what a process counts is a few rows, which are added to those before."""
 
+    most, learns = 4096, API_VERSIONS
 
-class PoolCounter(ExchangePool):
-    """Counts exchanges in this process, which pairs all of them, and in copies of it."""
+    def __init__(self, runner: Runner, statistics: Statistics) -> None:
+        self._runner, self._statistics = runner, statistics
 
-    def __init__(self, runner: Runner, statistics: Statistics, jobs: int, topics: dict[UUID, str]) -> None:
-        super().__init__(jobs - 1, topics, runner.writer.write, CHUNK)
-        self._statistics, self._findings = statistics, runner.findings
+    def show(self, exchanges: Sequence[Exchange]) -> None:
+        """Count exchanges."""
+        self.learn(exchanges)
+        self._statistics.take(exchanges, self._runner.findings.note)
 
-    def about(self, exchanges: Sequence[Exchange]) -> dict[int, str]:
-        """Return what is known of the connections of exchanges."""
-        return self._statistics.known(exchanges)
+    def learn(self, exchanges: Sequence[Exchange]) -> None:
+        """Learn what software clients are."""
+        self._statistics.know(exchanges)
 
-    def do(self, exchanges: list[Exchange], show: Show) -> None:
-        """Count exchanges here."""
-        self._statistics.take(exchanges, self._findings.note)
+    def make(self, exchanges: Sequence[Exchange], show: Callable[[bytes], Any]) -> list[dict[Key, Tally]]:
+        """Return the rows of exchanges."""
+        with self._statistics.separate() as tables:
+            self.show(exchanges)
+        return tables
 
-    def do_elsewhere(self, exchanges: list[Exchange], about: dict[int, str], show: Show) -> Counted:
-        """Count exchanges in a copy; return what came of these alone."""
-        self._statistics.forget(about)
-        self._findings.clear()
-        self.do(exchanges, show)
-        self._statistics.finish()
-        return [(table.rows, table.others) for table in self._statistics.tables], Counter(self._findings)
+    def take(self, result: list[dict[Key, Tally]]) -> None:
+        """Add rows."""
+        self._statistics.merge(result)
 
-    def take(self, counted: Counted | None) -> None:
-        """Add what a copy counted."""
-        if counted is not None:
-            tables, findings = counted
-            for mine, (rows, others) in zip(self._statistics.tables, tables, strict=True):
-                mine.merge(rows, others)
-            self._findings.update(findings)
+    def state(self, connections: Collection[int]) -> dict[int, str]:
+        """Return the software of the clients of connections."""
+        return self._statistics.known(connections)
+
+    def know(self, state: dict[int, str]) -> None:
+        """Take the software of clients."""
+        self._statistics.software = state

@@ -354,7 +354,8 @@ def _tail(found: Overview, findings: Mapping[str, int], look: Look) -> list[str]
         listed = ", ".join(f"{name} {count:,}" for name, count in by_api if count)
         lines.append(f"{look.paint('note', 'no response')}  {total.unanswered:,}: {listed}")
     odd = sorted(
-        ((kind, count) for kind, count in findings.items() if kind != Kind.NO_RESPONSE), key=lambda item: -item[1]
+        ((kind, count) for kind, count in findings.items() if kind != Kind.NO_RESPONSE),
+        key=lambda item: (-item[1], item[0]),
     )
     if odd:
         listed = ", ".join(f"{kind} {count:,}" for kind, count in odd)

@@ -172,7 +172,7 @@ class Decoding:
         def fits() -> Fits | None:
             return filters.dated(capture.first_time).check(engine.names_then, self.seen)
 
-        def hear(exchange: Exchange, wanted: bool) -> None:
+        def hear(exchange: Exchange) -> None:
             self.exchanges += 1
             connections.heard(exchange)
             if ledgers is not None:

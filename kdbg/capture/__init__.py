@@ -20,8 +20,8 @@ from ..protocol.findings.facts import CaptureTrouble
 from .keylog import KeyLog
 from .links import IPV4, IPV6, RAW, TCP, Fragment, Fragments, dissector
 from .packet import SHUT, Packet, Piece, PieceCounts, Segment
-from .pcap import RawPacket
-from .source import CHUNK, Batch, Damaged, Source, open_reader, open_source, packets_of, part
+from .pcap import PcapReader, RawPacket
+from .source import CHUNK, Batch, Damaged, Source, open_reader, open_source, packets_of, part, reopened
 
 __all__ = ["Capture", "Packet", "open_capture"]
 
@@ -110,6 +110,8 @@ def segments(
 
 FRAGMENTED = "an IP fragment whose other fragments are not in the capture"
 MOST_NOTES = 100
+COUNTED = ("packets", "bytes", "other", "put_together", "first_time", "last_time", "_notes")
+"""What a capture counts beside fragments."""
 Data: TypeAlias = bytes
 """What `Capture` cannot call bytes, as it counts them under that name."""
 
@@ -266,6 +268,24 @@ class Capture:
         self.last_time = counts.last_time
         for text, times in counts.notes.items():
             self._note(text, times)
+
+    def position(self) -> dict[str, Any] | None:
+        """Return the counts with which `resume` goes on after the packets so far; None where these are not enough."""
+        if self._fragmented or not isinstance(self._reader, PcapReader):
+            return None
+        return {name: getattr(self, name) for name in COUNTED}
+
+    def resume(self, counts: dict[str, Any], place: int, read: int) -> None:
+        """Go on at a place of the file, as if all before had been read, and the bytes up to `read` were at hand."""
+        for name in COUNTED:
+            setattr(self, name, counts[name])
+        begun = os.pread(self.source.raw.fileno(), read - place, place)
+        self.source = reopened(self.source, read)
+        self._walk = self._blocks(packets_of(self.source.stream, self._reader, begun, self._is_silent))
+
+    def packets_in(self, data: bytes) -> list[RawPacket] | None:
+        """Return the packets in bytes that were read before; None where other bytes say how to read them."""
+        return self._reader.take(data).packets if isinstance(self._reader, PcapReader) else None
 
     def __enter__(self) -> Capture:
         return self

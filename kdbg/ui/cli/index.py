@@ -63,7 +63,7 @@ def write_indexes(files: Sequence[str], *, beside: bool) -> int:
     def read(capture: Capture, filters: Filters, named: str) -> None:
         nonlocal exchanges, refused
         path = path_beside(capture.name) if beside else None
-        recorded = Recorded(engine_of(capture, filters, None), capture, path)
+        recorded = Recorded.resumed(capture, path) or Recorded(engine_of(capture, filters, None), capture, path)
         for chunk in recorded.chunks(capture.blocks()) if not recorded.problem else ():
             exchanges += len(chunk)
         if recorded.path is None:

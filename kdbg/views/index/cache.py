@@ -23,7 +23,10 @@ from typing import Any, NamedTuple
 from ... import __version__
 from ...atomic import SUFFIX
 from ...budget import MEMORY
+from ...capture import Capture
 from ...capture.source import GZIP, ZSTD, Source
+from .checkpoint import State
+from .checkpoint import load as load_state
 from .layout import MAGIC, TRAILER, Bounds, Summary
 
 MOST_KEPT = 2_000_000_000
@@ -32,6 +35,8 @@ ENDING = ".kdbgix"
 PARTS, PART = 8, 4096
 """Places of a capture that are hashed beside its beginning and its end, and bytes of each."""
 ENDS = 1 << 16
+FIRST = 16
+"""Digits at the beginning of the hash, which are those of the first bytes."""
 CHUNK = 1 << 20
 OLD = 86_400.0
 """Seconds after which an index that was never completed is removed."""
@@ -45,19 +50,32 @@ class Identity(NamedTuple):
     parts: str
 
 
-def identity(source: Source) -> Identity | None:
-    """Return the identity of an opened file; None for a pipe, and for one that is compressed: it has no places."""
+def identity(source: Source, size: int | None = None) -> Identity | None:
+    """Return the identity of an opened file; None for a pipe, and for one that is compressed: it has no places.
+
+    With `size`, it is that of so many bytes of the file.
+    """
     if not isinstance(source.raw, io.FileIO):
         return None
     file = source.raw.fileno()
     found = os.fstat(file)
     if not stat.S_ISREG(found.st_mode) or os.pread(file, len(ZSTD), 0).startswith((GZIP, ZSTD)):
         return None
-    hashed, size = hashlib.blake2b(digest_size=16), found.st_size
-    hashed.update(os.pread(file, ENDS, 0) + os.pread(file, ENDS, max(size - ENDS, 0)))
+    size = found.st_size if size is None else size
+    first = hashlib.blake2b(os.pread(file, min(PART, size), 0), digest_size=8).hexdigest()
+    hashed, last = hashlib.blake2b(digest_size=16), min(ENDS, size)
+    hashed.update(os.pread(file, last, 0) + os.pread(file, last, size - last))
     for part in range(1, PARTS):
-        hashed.update(os.pread(file, PART, size * part // PARTS))
-    return Identity(size, found.st_mtime_ns, hashed.hexdigest())
+        place = size * part // PARTS
+        hashed.update(os.pread(file, min(PART, size - place), place))
+    return Identity(size, found.st_mtime_ns, first + hashed.hexdigest())
+
+
+def is_longer(source: Source, capture: Identity) -> bool:
+    """Return whether an opened file begins with a capture, and has more bytes."""
+    size = source.extent()[1] or 0
+    before = identity(source, capture.size) if size > capture.size else None
+    return before is not None and before.parts == capture.parts
 
 
 def environment() -> list[Any]:
@@ -74,7 +92,7 @@ def folder() -> Path:
 def path_of(capture: Identity) -> Path:
     """Return where the index of a capture is kept in the folder."""
     named = hashlib.blake2b(repr(tuple(capture)).encode(), digest_size=16).hexdigest()
-    return folder() / f"{named}{ENDING}"
+    return folder() / f"{capture.parts[:FIRST]}-{named}{ENDING}"
 
 
 def path_beside(name: str) -> Path:
@@ -143,6 +161,41 @@ def find(name: str, capture: Identity) -> tuple[int, Summary] | None:
                     os.utime(path)
                 return found
             os.close(found[0])
+    return None
+
+
+class Shorter(NamedTuple):
+    """The index of a capture when that was shorter, open, and the state of the reading then."""
+
+    path: Path
+    file: int
+    summary: Summary
+    state: State
+    checkpoint: list[int]
+
+    def close(self) -> None:
+        """Close the index."""
+        os.close(self.file)
+
+
+def shorter(capture: Capture) -> Shorter | None:
+    """Return the longest index of a capture that was written when it was shorter, and can be resumed; None for none."""
+    now, best = identity(capture.source), list[tuple[int, Path]]()
+    if now is None:
+        return None
+    for path in (path_beside(capture.name), *folder().glob(f"{now.parts[:FIRST]}-*{ENDING}")):
+        summary = summary_of(path)
+        if summary is not None and summary.checkpoint and is_longer(capture.source, Identity(*summary.identity)):
+            best.append((summary.identity[0], path))
+    for _, path in sorted(best, reverse=True):
+        if (found := load(path)) is None:
+            continue
+        file, summary = found
+        place = summary.checkpoint or [0, 0, 0, 0]
+        state = load_state(os.pread(file, place[1], place[0]), capture.source.raw.fileno(), capture.secrets(None))
+        if state is not None:
+            return Shorter(path, file, summary, state, place)
+        os.close(file)
     return None
 
 

@@ -266,6 +266,10 @@ def indexed(capture: Capture, filters: Filters) -> tuple[Capture, bool]:
         if known is None:
             return capture, False
         found = find(capture.source.name, known)
+        if found is None:
+            from .writer import extended  # which questions do without where the capture is as it was
+
+            found = extended(capture.source.name)
     if found is None:
         return capture, True
     if filters.but(where=None).asks:  # an expression alone is evaluated for all exchanges

@@ -1,0 +1,194 @@
+"""The state of a reading before the end of a capture, as an index keeps it: a reading of more goes on there.
+
+It contains no bytes of messages, but their places in the capture. Nothing is made of it but objects of the classes that
+are listed here, which open nothing.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import zlib
+from collections.abc import Callable, Sequence
+from types import FunctionType, MethodType
+from typing import Any, NamedTuple
+
+from ...capture.keylog import KeyLog
+from ...exchanges.engine.classifier import HeldSide
+from ...exchanges.engine.direction import NO_FRAME
+from ...exchanges.engine.directions import NO_CLIENT
+from ...exchanges.engine.framing import Framer
+from ...exchanges.engine.names import Learner
+from ...exchanges.engine.requests import Prefix
+from ...exchanges.messages.exchange import CapturedMessage
+from ...exchanges.messages.mistakes import Searches
+from ...exchanges.messages.serialization import api_of
+from ...protocol.wire import Api
+from ...streams.tcp.connection import Connection
+from ...streams.tcp.stream import EarlyBytes
+from .layout import Unfit
+
+UNIQUE = NO_FRAME, NO_CLIENT
+"""Objects that others are compared with by identity."""
+ENGINE = (
+    "classifier", "conversation", "direction", "directions", "engine", "foreign", "framing", "identify", "in_flight",
+    "names", "pairing", "requests", "search",
+)  # fmt: skip
+MODULES = {
+    "kdbg.budget", *(f"kdbg.exchanges.engine.{name}" for name in ENGINE),
+    *(f"kdbg.exchanges.messages.{name}" for name in ("exchange", "known", "mistakes", "peers")),
+    *(f"kdbg.protocol.findings{name}" for name in ("", ".facts", ".faults")),
+    *(f"kdbg.streams.tcp.{name}" for name in ("connection", "stream", "table")),
+}  # fmt: skip
+"""All their classes may be made."""
+OTHERS = {
+    ("collections", "OrderedDict"), ("collections", "deque"), ("functools", "partial"), ("uuid", "UUID"),
+    ("kdbg.protocol.wire.readings.outline", "NamesThen"), ("kdbg.exchanges.messages.serialization", "api_of"),
+    ("kdbg.exchanges.engine.engine", "watch_nothing"), ("kdbg.exchanges.engine.pairing", "_ignore"),
+    (__name__, "State"), (__name__, "method"),
+}  # fmt: skip
+METHODS = {"_accept", "_add_finding", "_kafka_found", "_reject", "_tls_found", "add", "retry"}
+"""Methods that receivers, classifiers and conversations call."""
+SHORT, FLOWS = 4, (12, 36)
+"""Bytes of keys, and of the ends of a connection over IPv4 and over IPv6: no messages."""
+MOST_CONNECTIONS = 4096
+"""Connections whose state is kept, at most."""
+
+
+class State(NamedTuple):
+    """Where a reading is: its engine, how many of the engine's findings were taken, and the counts of the capture.
+
+    `read` is how many bytes of the file were read, `place` where the first packet begins that the engine did not take.
+    `before` has how many packets are before each batch, `starts` where it begins.
+    """
+
+    engine: Any
+    taken: int
+    counts: dict[str, Any]
+    read: int
+    place: int
+    before: Sequence[int]
+    starts: Sequence[int]
+
+
+Find = Callable[[Any, int, int], list[tuple[int, int]]]
+"""Returns the places of bytes of which the first and the last packet are known, or raises `Unfit`."""
+
+
+def dump(state: State, find: Find) -> bytes:
+    """Return a state as bytes; raise `Unfit` where that is not possible without bytes of messages."""
+    if state.engine.table.size > MOST_CONNECTIONS:
+        raise Unfit("too many connections")
+    kept = io.BytesIO()
+    try:
+        _Pickler(kept, find).dump(state)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise Unfit(str(error)) from error
+    return zlib.compress(kept.getvalue(), 1)
+
+
+def load(data: bytes, capture: int, keys: KeyLog) -> State | None:
+    """Return the state, given the descriptor of the capture and the secrets of TLS; None for damaged bytes."""
+    try:
+        found = _Unpickler(zlib.decompress(data), capture, keys).load()
+    except (pickle.UnpicklingError, zlib.error, AttributeError, EOFError, ImportError, LookupError, MemoryError,
+            OSError, OverflowError, RecursionError, TypeError, ValueError):  # fmt: skip
+        return None
+    return found if isinstance(found, State) else None
+
+
+class _Pickler(pickle.Pickler):
+    def __init__(self, file: io.BytesIO, find: Find) -> None:
+        super().__init__(file, 5)
+        self._find, self._places = find, dict[int, list[tuple[int, int]] | None]()
+
+    def persistent_id(self, obj: Any) -> tuple[str, Any] | None:
+        kind = obj.__class__
+        if kind in (bytes, bytearray) and len(obj) > SHORT:
+            places = self._places.get(id(obj), ())
+            if places:
+                return kind.__name__, places
+            if places is not None and len(obj) not in FLOWS:
+                raise Unfit("bytes of unknown origin")
+        elif kind is KeyLog and not obj:
+            return "keys", None
+        return next((("unique", place) for place, one in enumerate(UNIQUE) if one is obj), None)
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, MethodType):
+            return method, (obj.__self__, obj.__name__)
+        if isinstance(obj, type | FunctionType) and not _may_be_made(obj.__module__, obj.__qualname__):
+            raise Unfit(f"a {obj.__qualname__}")
+        if isinstance(obj, Api):
+            return api_of, (obj.key,)
+        if isinstance(obj, CapturedMessage | Framer | HeldSide):
+            made: Any = obj.__reduce_ex__(5)
+            slots = made[2][1]
+            return *made[:2], (None, slots | self._of_messages(obj, slots))
+        if isinstance(obj, EarlyBytes):
+            self._note(obj.payload, obj.number, obj.number)
+        elif isinstance(obj, Connection):
+            for number, *_, payload, _ in (*obj.early, *([obj.again] if obj.again is not None else [])):
+                self._note(payload, number, number)
+        elif isinstance(obj, Prefix):
+            self._places[id(obj.same)] = None
+        elif isinstance(obj, Learner):
+            self._places.update(dict.fromkeys(map(id, obj.own)))
+        elif isinstance(obj, Searches) and obj.count:
+            raise Unfit("messages were searched for mistakes")
+        return NotImplemented
+
+    def _of_messages(self, obj: CapturedMessage | Framer | HeldSide, slots: dict[str, Any]) -> dict[str, Any]:
+        """Note the places of the bytes of messages in an object with these slots; return slots with other values."""
+        if isinstance(obj, CapturedMessage):
+            self._note(obj.data, obj.first_packet, obj.last_packet)
+            return {"_message": None}
+        if isinstance(obj, HeldSide):
+            events = slots["_events"]
+            for data, _, number in events:
+                if isinstance(data, bytes):
+                    self._note(data, number, number)
+            for data in (obj.run, obj.first):
+                self._note(data, *((events[0][2], events[-1][2]) if events else (0, 0)))
+            return {}
+        if data := slots["_data"]:
+            self._note(data, *slots["_lazy_times"].of(0, len(data))[1])
+        return {} if obj.passed else {"_beginning": b""}
+
+    def _note(self, data: Any, first: int, last: int) -> None:
+        if len(data) > SHORT:
+            self._places[id(data)] = self._find(data, first, last)
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, data: bytes, capture: int, keys: KeyLog) -> None:
+        super().__init__(io.BytesIO(data))
+        self._capture, self._keys = capture, keys
+
+    def persistent_load(self, pid: Any) -> Any:
+        kind, value = pid
+        if kind in ("unique", "keys"):
+            return UNIQUE[value] if kind == "unique" else self._keys
+        data = b"".join([os.pread(self._capture, size, place) for place, size in value])
+        if len(data) != sum(size for _, size in value):
+            raise EOFError
+        return bytearray(data) if kind == "bytearray" else data
+
+    def find_class(self, module: str, name: str) -> Any:
+        found = super().find_class(module, name) if _may_be_made(module, name) else None
+        if not isinstance(found, type | FunctionType) or found.__module__ != module:
+            raise pickle.UnpicklingError(name)
+        return found
+
+
+def _may_be_made(module: str, name: str) -> bool:
+    """Return whether a class or a function is one of those that a state is made of."""
+    return (module, name) in OTHERS or (module in MODULES and name.lstrip("_")[:1].isupper() and "." not in name)
+
+
+def method(obj: Any, name: str) -> Any:
+    """Return a method of an object that is listed in `METHODS`."""
+    if name not in METHODS or type(obj).__module__ not in MODULES:
+        raise pickle.UnpicklingError(name)
+    return getattr(obj, name)

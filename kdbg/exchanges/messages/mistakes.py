@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from typing import Final, Protocol
+from hashlib import blake2b
+from typing import Any, Final, Protocol
 
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.facts import FactKind, MessageMistake
@@ -56,7 +57,12 @@ class Searches:
     def __init__(self) -> None:
         self.count = 0  # messages that were searched, or would have been below the limit
         self._counts: OrderedDict[tuple[int, int, Direction, str, int], int] = OrderedDict()
-        self._found: OrderedDict[tuple[object, ...], tuple[Finding, ...]] = OrderedDict()
+        self._found: OrderedDict[tuple[Any, ...], tuple[Finding, ...]] = OrderedDict()
+
+    @property
+    def digests(self) -> list[bytes]:
+        """The digests of the messages of which it has the results."""
+        return [key[3] for key in self._found]
 
     def mistakes(self, half: Half, findings: Sequence[Finding]) -> tuple[Finding, ...]:
         """Return the mistake that explains what is wrong with a message, or why it is rejected; nothing if it is valid.
@@ -67,7 +73,7 @@ class Searches:
         if api is None or api.key < 0 or not wrong or not api.reads(half.direction, half.version):
             return ()
         number = slice(4, 8) if half.direction == "request" else slice(0, 4)  # the correlation id, which differs
-        same = half.data[: number.start] + half.data[number.stop :]
+        same = blake2b(half.data[: number.start] + half.data[number.stop :], digest_size=16).digest()
         key = api.key, half.version, half.direction, same, half.claimed, half.rejected
         found = self._found.get(key)
         if found is None:

@@ -191,7 +191,7 @@ def shorter(capture: Capture) -> Shorter | None:
         if (found := load(path)) is None:
             continue
         file, summary = found
-        place = summary.checkpoint or [0, 0, 0, 0]
+        place = summary.checkpoint or [0, 0]
         state = load_state(os.pread(file, place[1], place[0]), capture.source.raw.fileno(), capture.secrets(None))
         if state is not None:
             return Shorter(path, file, summary, state, place)

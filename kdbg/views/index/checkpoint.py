@@ -38,7 +38,7 @@ ENGINE = (
 MODULES = {
     "kdbg.budget", *(f"kdbg.exchanges.engine.{name}" for name in ENGINE),
     *(f"kdbg.exchanges.messages.{name}" for name in ("exchange", "known", "mistakes", "peers")),
-    *(f"kdbg.protocol.findings{name}" for name in ("", ".facts", ".faults")),
+    *(f"kdbg.protocol.findings{name}" for name in ("", ".facts", ".faults", ".quirks")),
     *(f"kdbg.streams.tcp.{name}" for name in ("connection", "stream", "table")),
 }  # fmt: skip
 """All their classes may be made."""
@@ -59,17 +59,15 @@ MOST_CONNECTIONS = 4096
 class State(NamedTuple):
     """Where a reading is: its engine, how many of the engine's findings were taken, and the counts of the capture.
 
-    `read` is how many bytes of the file were read, `place` where the first packet begins that the engine did not take.
-    `before` has how many packets are before each batch, `starts` where it begins.
+    `read` is how many bytes of the file were read; `before` and `ends` are those of `Places`.
     """
 
     engine: Any
     taken: int
     counts: dict[str, Any]
     read: int
-    place: int
     before: Sequence[int]
-    starts: Sequence[int]
+    ends: Sequence[int]
 
 
 Find = Callable[[Any, int, int], list[tuple[int, int]]]
@@ -135,8 +133,8 @@ class _Pickler(pickle.Pickler):
             self._places[id(obj.same)] = None
         elif isinstance(obj, Learner):
             self._places.update(dict.fromkeys(map(id, obj.own)))
-        elif isinstance(obj, Searches) and obj.count:
-            raise Unfit("messages were searched for mistakes")
+        elif isinstance(obj, Searches):
+            self._places.update(dict.fromkeys(map(id, obj.digests)))
         return NotImplemented
 
     def _of_messages(self, obj: CapturedMessage | Framer | HeldSide, slots: dict[str, Any]) -> dict[str, Any]:

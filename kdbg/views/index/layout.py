@@ -113,7 +113,7 @@ class Summary(NamedTuple):
     blocks: list[Any]
     checkpoint: list[int] | None
     """Where the state of the reading before its last packets is, and its bytes: see checkpoint.py; then how many blocks
-    and exchanges are before it. None where it is not kept."""
+    and exchanges are before it, and how many of these were searched. None where it is not kept."""
 
 
 def planes(numbers: array[int]) -> bytes:

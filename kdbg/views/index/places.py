@@ -32,21 +32,23 @@ Batch = tuple[int, bytes, "list[RawPacket]", int]
 class Places:
     """Takes the batches of a capture, and finds the bytes of messages.
 
-    `before` has how many packets are before each batch, `starts` where it begins. `pieces` has the places of messages
-    that are in several pieces, to be taken away.
+    `before` has how many packets are before each batch, `ends` where the first one begins, and where each one's packets
+    end. `pieces` has the places of messages that are in several pieces, to be taken away.
     """
 
     def __init__(self, capture: Capture) -> None:
         self._capture = capture
         self._kept: deque[Batch] = deque(maxlen=BATCHES)
-        self.before, self.starts = array("q"), array("q")
+        self.before, self.ends = array("q"), array("q")
         self.pieces: list[list[tuple[int, int]]] = []
         self._again: tuple[int, Batch] | None = None
 
     def add(self, data: bytes, raw: list[RawPacket], start: int) -> None:
         """Take the next batch."""
+        if not self.ends:
+            self.ends.append(start)
         self.before.append(self._capture.packets)
-        self.starts.append(start)
+        self.ends.append(start + raw[-1][3])
         self._kept.append((self._capture.packets, data, raw, start))
 
     def of(
@@ -114,8 +116,8 @@ class Places:
         if kept >= 0:
             return self._kept[kept]
         if self._again is None or self._again[0] != number:
-            start, capture = self.starts[number], self._capture
-            data = os.pread(capture.source.raw.fileno(), self.starts[number + 1] - start, start)
+            start, capture = self.ends[number], self._capture
+            data = os.pread(capture.source.raw.fileno(), self.ends[number + 1] - start, start)
             if (raw := capture.packets_in(data)) is None:
                 raise Unfit("a message is of packets that came long before")
             self._again = number, (self.before[number], data, raw, start)

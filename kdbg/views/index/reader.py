@@ -112,7 +112,8 @@ class Matching:
         self.names_then = NamesThen(self.topic_names)
         self.findings: list[tuple[Peers, Finding]] = []
         self.tally = FilterTally()
-        filters.check(self.names_then, self.tally)  # which makes the tallies, also where no exchange may pass
+        if summary.exchanges:
+            filters.check(self.names_then, self.tally)  # which makes the tallies, also where no exchange may pass
         self._searches = Searches()
         given = filters.given
         self._numbers = {name: value for name, value in given.items() if name in BY_NUMBER}

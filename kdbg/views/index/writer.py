@@ -62,6 +62,7 @@ class IndexWriter:
         self.taken = 0
         """How many findings of the engine are taken already."""
         self._checkpoint: list[int] | None = None
+        self._former: Path | None = None
         self._blocks: list[Bounds] = []
         self._begin()
         folder().mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -78,12 +79,13 @@ class IndexWriter:
 
     def _resume(self, before: Shorter) -> None:
         """Begin with what another index has before its checkpoint."""
-        state, (end, _, blocks, self.exchanges) = before.state, before.checkpoint
+        state, self._former = before.state, before.path
+        end, _, blocks, self.exchanges, self._all_searched = before.checkpoint
         for place in range(0, end, CHUNK):
             self._write(os.pread(before.file, min(CHUNK, end - place), place))
         self._blocks += before.summary.blocks[:blocks]
         self._places.before.extend(state.before)
-        self._places.starts.extend(state.starts)
+        self._places.ends.extend(state.ends)
         self._read, self.taken = state.read, state.taken
 
     def _begin(self) -> None:
@@ -109,20 +111,20 @@ class IndexWriter:
         read = self._capture.source.stream.tell()
         start = read - len(data)
         if self._checkpoint is None and self._read and self._identity.size - read < CHUNK:
-            self._keep_state(start)
+            self._keep_state()
         self._places.add(data, raw, start)
         self._read = read
 
-    def _keep_state(self, place: int) -> None:
-        """Write the state of the reading before the packet that begins at this place."""
+    def _keep_state(self) -> None:
+        """Write the state of the reading after the packets so far."""
         if (counts := self._capture.position()) is None:
             return
         self._flush()
         known = self._places
-        state = State(self._engine, self.taken, counts, self._read, place, known.before, known.starts)
+        state = State(self._engine, self.taken, counts, self._read, known.before.tolist(), known.ends.tolist())
         with suppress(Unfit):
             data = dump(state, known.find)
-            self._checkpoint = [self._end, len(data), len(self._blocks), self.exchanges]
+            self._checkpoint = [self._end, len(data), len(self._blocks), self.exchanges, self._all_searched]
             self._write(data)
 
     def chunk(self, exchanges: Sequence[Exchange]) -> None:
@@ -263,6 +265,8 @@ class IndexWriter:
         self._write(data)
         self._file.write(TRAILER.pack(start, len(data), self._crc))
         self._file.__exit__(None)
+        if self._former not in (None, self.path):
+            self._former.unlink(missing_ok=True)
         clean_up()
 
     def drop(self) -> None:
@@ -326,7 +330,7 @@ class Recorded:
         if before is None:
             return None
         state = before.state
-        capture.resume(state.counts, state.place, state.read)
+        capture.resume(state.counts, state.ends[-1], state.read)
         try:
             return cls(state.engine, capture, path, before=before)
         finally:

@@ -20,7 +20,7 @@ from kdbg.exchanges.engine.requests import misframed_request
 from kdbg.exchanges.messages.known import Known
 from kdbg.exchanges.messages.serialization import Parcels
 from kdbg.views.index import cache, checkpoint, writer
-from kdbg.views.index.layout import Summary
+from kdbg.views.index.layout import Summary, Unfit
 
 from ..cases import by_day, for_each
 from ..cli.calls import CAPTURES, SHIPPED, call
@@ -202,6 +202,7 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_nothing_is_made_of_a_state_but_what_is_listed(name: str) -> None:
     hostile = pickle.dumps(HOSTILE[name], 5)
-    assert checkpoint.load(zlib.compress(hostile), -1, KeyLog()) is None
+    with pytest.raises(Unfit):
+        checkpoint.load(zlib.compress(hostile), -1, KeyLog())
     with pytest.raises(pickle.UnpicklingError):
         checkpoint._Unpickler(hostile, -1, KeyLog()).load()

@@ -23,10 +23,7 @@ from typing import Any, NamedTuple
 from ... import __version__
 from ...atomic import SUFFIX
 from ...budget import MEMORY
-from ...capture import Capture
 from ...capture.source import GZIP, ZSTD, Source
-from .checkpoint import State
-from .checkpoint import load as load_state
 from .layout import MAGIC, TRAILER, Bounds, Summary
 
 MOST_KEPT = 2_000_000_000
@@ -35,8 +32,8 @@ ENDING = ".kdbgix"
 PARTS, PART = 8, 4096
 """Places of a capture that are hashed beside its beginning and its end, and bytes of each."""
 ENDS = 1 << 16
-FIRST = 16
-"""Digits at the beginning of the hash, which are those of the first bytes."""
+FIRST = 32
+"""Digits at the beginning of a hash that are those of the first bytes."""
 CHUNK = 1 << 20
 OLD = 86_400.0
 """Seconds after which an index that was never completed is removed."""
@@ -62,7 +59,7 @@ def identity(source: Source, size: int | None = None) -> Identity | None:
     if not stat.S_ISREG(found.st_mode) or os.pread(file, len(ZSTD), 0).startswith((GZIP, ZSTD)):
         return None
     size = found.st_size if size is None else size
-    first = hashlib.blake2b(os.pread(file, min(PART, size), 0), digest_size=8).hexdigest()
+    first = hashlib.blake2b(os.pread(file, min(PART, size), 0), digest_size=FIRST // 2).hexdigest()
     hashed, last = hashlib.blake2b(digest_size=16), min(ENDS, size)
     hashed.update(os.pread(file, last, 0) + os.pread(file, last, size - last))
     for part in range(1, PARTS):
@@ -90,9 +87,8 @@ def folder() -> Path:
 
 
 def path_of(capture: Identity) -> Path:
-    """Return where the index of a capture is kept in the folder."""
-    named = hashlib.blake2b(repr(tuple(capture)).encode(), digest_size=16).hexdigest()
-    return folder() / f"{capture.parts[:FIRST]}-{named}{ENDING}"
+    """Return where the index of a capture is kept in the folder, also when it has grown."""
+    return folder() / f"{capture.parts[:FIRST]}{ENDING}"
 
 
 def path_beside(name: str) -> Path:
@@ -151,51 +147,20 @@ def checksum(file: int, end: int) -> int:
     return found
 
 
-def find(name: str, capture: Identity) -> tuple[int, Summary] | None:
-    """Return the index of a capture, open, and its summary; None where there is none. It counts as used now."""
-    for path in (path_beside(name), path_of(capture)):
+def find(source: Source, capture: Identity, *, shorter: bool = False) -> tuple[int, Summary] | None:
+    """Return the index of a capture, open, and its summary; None where there is none. It counts as used now.
+
+    With `shorter`, it is one that was written when the capture was shorter.
+    """
+    for path in (path_beside(source.name), path_of(capture)):
         found = load(path)
         if found is not None:
-            if found[1].identity == list(capture):
+            its, resumable = Identity(*found[1].identity), shorter and found[1].checkpoint is not None
+            if (resumable and is_longer(source, its)) or (its == capture and not shorter):
                 with suppress(OSError):
                     os.utime(path)
                 return found
             os.close(found[0])
-    return None
-
-
-class Shorter(NamedTuple):
-    """The index of a capture when that was shorter, open, and the state of the reading then."""
-
-    path: Path
-    file: int
-    summary: Summary
-    state: State
-    checkpoint: list[int]
-
-    def close(self) -> None:
-        """Close the index."""
-        os.close(self.file)
-
-
-def shorter(capture: Capture) -> Shorter | None:
-    """Return the longest index of a capture that was written when it was shorter, and can be resumed; None for none."""
-    now, best = identity(capture.source), list[tuple[int, Path]]()
-    if now is None:
-        return None
-    for path in (path_beside(capture.name), *folder().glob(f"{now.parts[:FIRST]}-*{ENDING}")):
-        summary = summary_of(path)
-        if summary is not None and summary.checkpoint and is_longer(capture.source, Identity(*summary.identity)):
-            best.append((summary.identity[0], path))
-    for _, path in sorted(best, reverse=True):
-        if (found := load(path)) is None:
-            continue
-        file, summary = found
-        place = summary.checkpoint or [0, 0]
-        state = load_state(os.pread(file, place[1], place[0]), capture.source.raw.fileno(), capture.secrets(None))
-        if state is not None:
-            return Shorter(path, file, summary, state, place)
-        os.close(file)
     return None
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import io
 import os
 import pickle
+import re
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import FunctionType, MethodType
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...capture.keylog import KeyLog
 from ...exchanges.engine.classifier import HeldSide
@@ -31,22 +32,15 @@ from .layout import Unfit
 
 UNIQUE = NO_FRAME, NO_CLIENT
 """Objects that others are compared with by identity."""
-ENGINE = (
-    "classifier", "conversation", "direction", "directions", "engine", "foreign", "framing", "identify", "in_flight",
-    "names", "pairing", "requests", "search",
-)  # fmt: skip
-MODULES = {
-    "kdbg.budget", *(f"kdbg.exchanges.engine.{name}" for name in ENGINE),
-    *(f"kdbg.exchanges.messages.{name}" for name in ("exchange", "known", "mistakes", "peers")),
-    *(f"kdbg.protocol.findings{name}" for name in ("", ".facts", ".faults", ".quirks")),
-    *(f"kdbg.streams.tcp.{name}" for name in ("connection", "stream", "table")),
-}  # fmt: skip
-"""All their classes may be made."""
+MODULES = re.compile(
+    r"kdbg\.(budget|exchanges\.(engine|messages)\.(?!serialization)\w+|protocol\.findings(\.\w+)?|streams\.tcp\.\w+)"
+)
+"""All their classes may be made. serialization.py reads pickles."""
 OTHERS = {
     ("collections", "OrderedDict"), ("collections", "deque"), ("functools", "partial"), ("uuid", "UUID"),
     ("kdbg.protocol.wire.readings.outline", "NamesThen"), ("kdbg.exchanges.messages.serialization", "api_of"),
     ("kdbg.exchanges.engine.engine", "watch_nothing"), ("kdbg.exchanges.engine.pairing", "_ignore"),
-    (__name__, "State"), (__name__, "method"),
+    (__name__, "method"),
 }  # fmt: skip
 METHODS = {"_accept", "_add_finding", "_kafka_found", "_reject", "_tls_found", "add", "retry"}
 """Methods that receivers, classifiers and conversations call."""
@@ -56,27 +50,16 @@ MOST_CONNECTIONS = 4096
 """Connections whose state is kept, at most."""
 
 
-class State(NamedTuple):
-    """Where a reading is: its engine, how many of the engine's findings were taken, and the counts of the capture.
-
-    `read` is how many bytes of the file were read; `before` and `ends` are those of `Places`.
-    """
-
-    engine: Any
-    taken: int
-    counts: dict[str, Any]
-    read: int
-    before: Sequence[int]
-    ends: Sequence[int]
-
-
+State = dict[str, Any]
+"""The `engine`, how many of its findings were `taken`, the `counts` of the capture, how many bytes were `read`, and
+`before` and `ends` of `Places`."""
 Find = Callable[[Any, int, int], list[tuple[int, int]]]
 """Returns the places of bytes of which the first and the last packet are known, or raises `Unfit`."""
 
 
 def dump(state: State, find: Find) -> bytes:
     """Return a state as bytes; raise `Unfit` where that is not possible without bytes of messages."""
-    if state.engine.table.size > MOST_CONNECTIONS:
+    if state["engine"].table.size > MOST_CONNECTIONS:
         raise Unfit("too many connections")
     kept = io.BytesIO()
     try:
@@ -86,14 +69,14 @@ def dump(state: State, find: Find) -> bytes:
     return zlib.compress(kept.getvalue(), 1)
 
 
-def load(data: bytes, capture: int, keys: KeyLog) -> State | None:
-    """Return the state, given the descriptor of the capture and the secrets of TLS; None for damaged bytes."""
+def load(data: bytes, capture: int, keys: KeyLog) -> State:
+    """Return the state, given the descriptor of the capture and the secrets of TLS; raise `Unfit` for other bytes."""
     try:
-        found = _Unpickler(zlib.decompress(data), capture, keys).load()
+        state: State = _Unpickler(zlib.decompress(data), capture, keys).load()
+        return {name: state[name] for name in ("engine", "taken", "counts", "read", "before", "ends")}
     except (pickle.UnpicklingError, zlib.error, AttributeError, EOFError, ImportError, LookupError, MemoryError,
-            OSError, OverflowError, RecursionError, TypeError, ValueError):  # fmt: skip
-        return None
-    return found if isinstance(found, State) else None
+            OSError, OverflowError, RecursionError, TypeError, ValueError) as error:  # fmt: skip
+        raise Unfit("the state in the index cannot be used") from error
 
 
 class _Pickler(pickle.Pickler):
@@ -182,11 +165,11 @@ class _Unpickler(pickle.Unpickler):
 
 def _may_be_made(module: str, name: str) -> bool:
     """Return whether a class or a function is one of those that a state is made of."""
-    return (module, name) in OTHERS or (module in MODULES and name.lstrip("_")[:1].isupper() and "." not in name)
+    return (module, name) in OTHERS or bool(MODULES.fullmatch(module) and re.fullmatch("_?[A-Z]\\w*", name))
 
 
 def method(obj: Any, name: str) -> Any:
     """Return a method of an object that is listed in `METHODS`."""
-    if name not in METHODS or type(obj).__module__ not in MODULES:
+    if name not in METHODS or not MODULES.fullmatch(type(obj).__module__):
         raise pickle.UnpicklingError(name)
     return getattr(obj, name)

@@ -16,6 +16,7 @@ from uuid import UUID
 
 from ...capture import Capture, Lost, Packet
 from ...capture.keylog import ENVIRONMENT
+from ...exchanges.filters.filter import Check
 from ...exchanges.filters.filter_set import Filters, FilterTally, Tally
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.mistakes import Searches
@@ -224,16 +225,28 @@ class Matching:
             return
         check = self._filters.check(self.names_then, self._seen)
         assert check is not None
-        self._searches = Searches()
+        self._searches, is_read = Searches(), "where" in self._filters.given
         for bounds, most in self._blocks():
             block = self._block(bounds)
-            rows, is_read = range(most), "where" in self._filters.given
-            for one in block.exchanges(rows) if is_read else self._described(block, rows):
-                if is_read:
-                    self.names_then.at(one.names)
-                check(one)
+            if is_read or self._numbers or not self._note_kinds(block, most, check):
+                for one in block.exchanges(range(most)) if is_read else self._described(block, range(most)):
+                    if is_read:
+                        self.names_then.at(one.names)
+                    check(one)
             if not any(tally.open for tally in self._seen.values()):
                 return
+
+    def _note_kinds(self, block: Block, most: int, check: Check) -> bool:
+        """Have the first exchanges of a block noted by their kinds; return False where that is not possible."""
+        counts = Counter(block.keys[:most])
+        described = {kind: block.described(kind) for kind in counts}
+        for kind, one in described.items() if None not in described.values() else ():
+            assert one is not None
+            self._seen.times = counts[kind]
+            self.names_then.at(block.kinds[kind][3])
+            check(one)
+        self._seen.times = 1
+        return None not in described.values()
 
     def _described(self, block: Block, rows: Iterable[int]) -> Iterator[Exchange]:
         """Yield exchanges of a block as far as filters look at them; each is valid until the next."""
@@ -266,7 +279,7 @@ def indexed(capture: Capture, filters: Filters) -> tuple[Capture, bool]:
         known = identity(capture.source)
         if known is None:
             return capture, False
-        found = find(capture.source.name, known)
+        found = find(capture.source, known)
         if found is None:
             from .writer import extended  # which questions do without where the capture is as it was
 

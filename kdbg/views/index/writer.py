@@ -24,8 +24,8 @@ from ...errors import KdbgError
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.mistakes import Searches
 from ...protocol.findings import Finding, pack
-from .cache import Shorter, clean_up, environment, folder, identity, is_longer, load, path_of, shorter
-from .checkpoint import State, dump
+from . import checkpoint
+from .cache import clean_up, environment, find, folder, identity, is_longer, load, path_of
 from .layout import COLUMNS, HALF, MAGIC, NO_HALF, SAME, SIDES, TRAILER, Bounds, Counts, Summary, Unfit, planes
 from .places import ABSENT, Places
 
@@ -44,13 +44,15 @@ MOST_SEARCHED = 500
 """Exchanges that may have been searched for mistakes: each question searches them again, as later results depend on
 how many were searched before."""
 LEVEL = 1
+Before = tuple[int, Summary, checkpoint.State]
+"""The index of a capture when that was shorter, open, its summary, and the state of the reading then."""
 
 
 class IndexWriter:
     """Writes one index; `commit` makes it complete, `drop` leaves none."""
 
     def __init__(
-        self, capture: Capture, engine: Engine, path: Path | None = None, before: Shorter | None = None
+        self, capture: Capture, engine: Engine, path: Path | None = None, before: Before | None = None
     ) -> None:
         found = identity(capture.source)
         if found is None:
@@ -62,7 +64,6 @@ class IndexWriter:
         self.taken = 0
         """How many findings of the engine are taken already."""
         self._checkpoint: list[int] | None = None
-        self._former: Path | None = None
         self._blocks: list[Bounds] = []
         self._begin()
         folder().mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -77,16 +78,16 @@ class IndexWriter:
             self.drop()
             raise
 
-    def _resume(self, before: Shorter) -> None:
+    def _resume(self, before: Before) -> None:
         """Begin with what another index has before its checkpoint."""
-        state, self._former = before.state, before.path
-        end, _, blocks, self.exchanges, self._all_searched = before.checkpoint
+        file, summary, state = before
+        end, _, blocks, self.exchanges, self._all_searched = summary.checkpoint or [0] * 5
         for place in range(0, end, CHUNK):
-            self._write(os.pread(before.file, min(CHUNK, end - place), place))
-        self._blocks += before.summary.blocks[:blocks]
-        self._places.before.extend(state.before)
-        self._places.ends.extend(state.ends)
-        self._read, self.taken = state.read, state.taken
+            self._write(os.pread(file, min(CHUNK, end - place), place))
+        self._blocks += summary.blocks[:blocks]
+        self._places.before.extend(state["before"])
+        self._places.ends.extend(state["ends"])
+        self._read, self.taken = state["read"], state["taken"]
 
     def _begin(self) -> None:
         self._kinds: dict[Any, int] = {}
@@ -121,9 +122,12 @@ class IndexWriter:
             return
         self._flush()
         known = self._places
-        state = State(self._engine, self.taken, counts, self._read, known.before.tolist(), known.ends.tolist())
+        state = {
+            "engine": self._engine, "taken": self.taken, "counts": counts, "read": self._read,
+            "before": known.before.tolist(), "ends": known.ends.tolist(),
+        }  # fmt: skip
         with suppress(Unfit):
-            data = dump(state, known.find)
+            data = checkpoint.dump(state, known.find)
             self._checkpoint = [self._end, len(data), len(self._blocks), self.exchanges, self._all_searched]
             self._write(data)
 
@@ -265,8 +269,6 @@ class IndexWriter:
         self._write(data)
         self._file.write(TRAILER.pack(start, len(data), self._crc))
         self._file.__exit__(None)
-        if self._former not in (None, self.path):
-            self._former.unlink(missing_ok=True)
         clean_up()
 
     def drop(self) -> None:
@@ -313,7 +315,7 @@ class Recorded:
     _writer: IndexWriter | None = None
 
     def __init__(
-        self, engine: Any, capture: Capture, path: Path | None = None, *, before: Shorter | None = None
+        self, engine: Any, capture: Capture, path: Path | None = None, *, before: Before | None = None
     ) -> None:
         self._engine: Engine = engine
         with self._noting():
@@ -322,19 +324,21 @@ class Recorded:
 
     @classmethod
     def resumed(cls, capture: Capture, path: Path | None = None) -> Recorded | None:
-        """Return what reads on where the index of the capture ends that was written when it was shorter.
-
-        None where there is no such index.
-        """
-        before = shorter(capture)
-        if before is None:
+        """Return what reads on where the index of a capture ends that was written when it was shorter; None without."""
+        known = identity(capture.source)
+        found = find(capture.source, known, shorter=True) if known is not None else None
+        if found is None:
             return None
-        state = before.state
-        capture.resume(state.counts, state.ends[-1], state.read)
+        file, summary = found
         try:
-            return cls(state.engine, capture, path, before=before)
+            start, size, *_ = summary.checkpoint or (0, 0)
+            state = checkpoint.load(os.pread(file, size, start), capture.source.raw.fileno(), capture.secrets(None))
+            capture.resume(state["counts"], state["ends"][-1], state["read"])
+            return cls(state["engine"], capture, path, before=(file, summary, state))
+        except Unfit:
+            return None
         finally:
-            before.close()
+            os.close(file)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)

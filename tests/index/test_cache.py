@@ -91,6 +91,30 @@ def test_records_are_read_with_it_unless_they_are_limited(capture: Path, cached:
     assert uses
 
 
+@pytest.mark.parametrize(
+    ("asked", "used"),
+    [
+        (("stats", "--errors"), True), (("stats",), False), (("stats", "--errors", "--latency"), False),
+        (("story", "--api", "fetch"), False), (("diagnose", "--errors"), False),
+    ],
+)  # fmt: skip
+def test_other_commands_use_one_and_write_none(
+    capture: Path, cached: Path, uses: list[str], asked: tuple[str, ...], used: bool
+) -> None:
+    command, *options = asked
+    call(command, capture, *options)
+    assert not cached.exists()
+    indexed(capture, cached)
+    call(command, capture, *options)
+    assert bool(uses) is used
+
+
+def test_two_exchanges_are_compared_with_it(capture: Path, cached: Path, uses: list[str]) -> None:
+    indexed(capture, cached)
+    call("diff", f"{capture}#3", f"{capture}#5")
+    assert uses == [str(capture)] * 2
+
+
 def test_small_captures_get_none(capture: Path, cached: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kdbg.ui.cli.runner.INDEXED", capture.stat().st_size + 1)
     call("decode", capture, "-f", "summary")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import DEFINITIONS
 from .failing import fail_on_option
 from .filters import filter_options, take_filters
 from .options import (
@@ -56,7 +55,7 @@ WAYS = ("produced", "fetched", "stored")
 @fail_on_option()
 @input_options
 def command(
-    files: tuple[str, ...], format: str, keys: tuple[str, ...], count: bool, raw: bool, no_index: bool, **options: Any,
+    files: tuple[str, ...], format: str, keys: tuple[str, ...], count: bool, raw: bool, **options: Any,
 ) -> int:  # fmt: skip
     """Print produced and fetched records.
 
@@ -88,8 +87,7 @@ def command(
     others = any(pattern(topic).others for topic in filters.topic or ())
     asked = filters.but(limit=None, topic=None if others else filters.topic)
     # --limit may end a reading within the exchanges of a block, which an index has no counts of
-    index = not (no_index or filters.limit is not None or DEFINITIONS in click.get_current_context().meta)
-    runner = Runner(asked, writer_for(files), disk=True, index=index)
+    runner = Runner(asked, writer_for(files), disk=True, index=True if filters.limit is None else None)
     output = RecordOutput(runner.writer, None if count else view, style, choices(filters, keys, read), filters.limit)
     header = "" if count else view.header
     for file in runner.open(files):

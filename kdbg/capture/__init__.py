@@ -269,23 +269,33 @@ class Capture:
         for text, times in counts.notes.items():
             self._note(text, times)
 
-    def position(self) -> dict[str, Any] | None:
-        """Return the counts with which `resume` goes on after the packets so far; None where these are not enough."""
-        if self._fragmented or not isinstance(self._reader, PcapReader):
-            return None
-        return {name: getattr(self, name) for name in COUNTED}
+    @property
+    def state(self) -> Any:
+        """What its reader has to know to read packets anywhere."""
+        return self._reader.divide(b"")[2]
 
-    def resume(self, counts: dict[str, Any], place: int, read: int) -> None:
+    def position(self) -> dict[str, Any] | None:
+        """Return what `resume` needs to go on after the packets so far; None where it would need more."""
+        if self._fragmented or self._reader.counted:
+            return None
+        return {"state": self.state} | {name: getattr(self, name) for name in COUNTED}
+
+    def resume(self, position: dict[str, Any], place: int, read: int) -> None:
         """Go on at a place of the file, as if all before had been read, and the bytes up to `read` were at hand."""
         for name in COUNTED:
-            setattr(self, name, counts[name])
+            setattr(self, name, position[name])
+        self._reader.resume(position["state"])
         begun = os.pread(self.source.raw.fileno(), read - place, place)
         self.source = reopened(self.source, read)
         self._walk = self._blocks(packets_of(self.source.stream, self._reader, begun, self._is_silent))
 
-    def packets_in(self, data: bytes) -> list[RawPacket] | None:
-        """Return the packets in bytes that were read before; None where other bytes say how to read them."""
-        return self._reader.take(data).packets if isinstance(self._reader, PcapReader) else None
+    def packets_in(self, data: bytes) -> list[RawPacket]:
+        """Return the packets in bytes that were read before."""
+        reader = self._reader
+        if not isinstance(reader, PcapReader):
+            reader = type(reader)(lambda text: None, len)
+            reader.resume(self.state)
+        return reader.take(data).packets
 
     def __enter__(self) -> Capture:
         return self

@@ -42,9 +42,9 @@ def resumes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     places: list[int] = []
     resume = Capture.resume
 
-    def noting(self: Capture, counts: dict[str, Any], *given: Any) -> None:
-        places.append(counts["packets"])
-        resume(self, counts, *given)
+    def noting(self: Capture, position: dict[str, Any], *given: Any) -> None:
+        places.append(position["packets"])
+        resume(self, position, *given)
 
     monkeypatch.setattr(Capture, "resume", noting)
     return places

@@ -38,9 +38,9 @@ MODULES = re.compile(
 """All their classes may be made. serialization.py reads pickles."""
 OTHERS = {
     ("collections", "OrderedDict"), ("collections", "deque"), ("functools", "partial"), ("uuid", "UUID"),
-    ("kdbg.protocol.wire.readings.outline", "NamesThen"), ("kdbg.exchanges.messages.serialization", "api_of"),
-    ("kdbg.exchanges.engine.engine", "watch_nothing"), ("kdbg.exchanges.engine.pairing", "_ignore"),
-    (__name__, "method"),
+    ("kdbg.capture.pcapng", "Interface"), ("kdbg.protocol.wire.readings.outline", "NamesThen"),
+    ("kdbg.exchanges.messages.serialization", "api_of"), ("kdbg.exchanges.engine.engine", "watch_nothing"),
+    ("kdbg.exchanges.engine.pairing", "_ignore"), (__name__, "method"),
 }  # fmt: skip
 METHODS = {"_accept", "_add_finding", "_kafka_found", "_reject", "_tls_found", "add", "retry"}
 """Methods that receivers, classifiers and conversations call."""
@@ -51,8 +51,8 @@ MOST_CONNECTIONS = 4096
 
 
 State = dict[str, Any]
-"""The `engine`, how many of its findings were `taken`, the `counts` of the capture, how many bytes were `read`, and
-`before` and `ends` of `Places`."""
+"""The `engine`, how many of its findings were `taken`, the `position` of the capture, how many bytes were `read`, and
+`before` and `starts` of `Places`."""
 Find = Callable[[Any, int, int], list[tuple[int, int]]]
 """Returns the places of bytes of which the first and the last packet are known, or raises `Unfit`."""
 
@@ -73,7 +73,7 @@ def load(data: bytes, capture: int, keys: KeyLog) -> State:
     """Return the state, given the descriptor of the capture and the secrets of TLS; raise `Unfit` for other bytes."""
     try:
         state: State = _Unpickler(zlib.decompress(data), capture, keys).load()
-        return {name: state[name] for name in ("engine", "taken", "counts", "read", "before", "ends")}
+        return {name: state[name] for name in ("engine", "taken", "position", "read", "before", "starts")}
     except (pickle.UnpicklingError, zlib.error, AttributeError, EOFError, ImportError, LookupError, MemoryError,
             OSError, OverflowError, RecursionError, TypeError, ValueError) as error:  # fmt: skip
         raise Unfit("the state in the index cannot be used") from error

@@ -16,15 +16,15 @@ from .layout import NO_HALF, PIECES, Unfit
 if TYPE_CHECKING:
     from ...capture.pcap import RawPacket
 
-BATCHES = 32
-"""Batches of packets that are kept. Of a pcap file, as many earlier ones are read again for a message."""
+BATCHES, MOST = 4, 256
+"""Batches of packets that are kept: few, as memory that is in use already costs less. Earlier ones are read again, but
+a message of packets in more of them has no place."""
 HEADERS = 256
 """Bytes of a packet in which a message goes on."""
 SURE = 16
 """Bytes that a message has in a packet, at least, unless they are its last."""
 ABSENT = CapturedMessage(b"", (0, 0), (0, 0), "request")
 """Stands for the half that an exchange does not have."""
-WHOLE = {CapturedMessage}
 Batch = tuple[int, bytes, "list[RawPacket]", int]
 """How many packets are before a batch, its bytes, its packets in them, and where it begins in the file."""
 
@@ -32,40 +32,34 @@ Batch = tuple[int, bytes, "list[RawPacket]", int]
 class Places:
     """Takes the batches of a capture, and finds the bytes of messages.
 
-    `before` has how many packets are before each batch, `ends` where the first one begins, and where each one's packets
-    end. `pieces` has the places of messages that are in several pieces, to be taken away.
+    `before` has how many packets are before each batch, `starts` where it begins, and where the one after the last does
+    if that is known. `pieces` has the places of messages that are in several pieces, to be taken away.
     """
 
     def __init__(self, capture: Capture) -> None:
         self._capture = capture
         self._kept: deque[Batch] = deque(maxlen=BATCHES)
-        self.before, self.ends = array("q"), array("q")
+        self.before, self.starts = array("q"), array("q")
         self.pieces: list[list[tuple[int, int]]] = []
         self._again: tuple[int, Batch] | None = None
 
     def add(self, data: bytes, raw: list[RawPacket], start: int) -> None:
         """Take the next batch."""
-        if not self.ends:
-            self.ends.append(start)
+        if len(self.starts) == len(self.before):
+            self.starts.append(start)
         self.before.append(self._capture.packets)
-        self.ends.append(start + raw[-1][3])
         self._kept.append((self._capture.packets, data, raw, start))
 
-    def of(
-        self, halves: Sequence[CapturedMessage], found: Sequence[bytes], firsts: list[int], lasts: list[int]
-    ) -> list[int]:
-        """Return where the bytes of messages are, given their bytes, first and last packets; see `layout.HALF`."""
+    def of(self, halves: Sequence[CapturedMessage], sizes: list[int], firsts: list[int], lasts: list[int]) -> list[int]:
+        """Return where the bytes of messages are, given their sizes, first and last packets; see `layout.HALF`."""
         before, batch, raw, place = self._kept[-1]
-        base, find = before + 1, batch.find
-        if not {*map(type, halves)} <= WHOLE:
-            raise Unfit("messages were given up to save memory")
-        places = [
-            place + find(data, raw[first - base][2]) if before < first == last else NO_HALF
-            for data, first, last in zip(found, firsts, lasts, strict=True)
-        ]
-        if NO_HALF in places or place - 1 in places:
+        base = before + 1
+        ends = [raw[first - base][3] - size if first > before else 0 for first, size in zip(firsts, sizes, strict=True)]
+        stand = map(batch.startswith, [half.data for half in halves], ends)  # most are the end of a packet
+        places = [place + end if is_end and end > 0 else NO_HALF for is_end, end in zip(stand, ends, strict=True)]
+        if firsts != lasts or NO_HALF in places:
             for row, half in enumerate(halves):
-                if places[row] in (NO_HALF, place - 1) and half is not ABSENT:
+                if (places[row] == NO_HALF or firsts[row] != lasts[row]) and half is not ABSENT:
                     places[row] = self._place(half)
         return places
 
@@ -79,11 +73,11 @@ class Places:
 
     def find(self, data: bytes, first: int, last: int) -> list[tuple[int, int]]:
         """Return the pieces in which bytes are in these packets; raise `Unfit` where they are not as they were sent."""
-        packets, found, at = self._packets(first, last), list[tuple[int, int]](), -1
-        if first == last:
-            ((batch, start, end, place),) = packets
-            if (at := batch.find(data, start, end)) >= 0:
+        if first == last and (number := bisect_left(self.before, first)):
+            before, batch, raw, place = self._batch(number - 1)
+            if (at := batch.find(data, *raw[first - before - 1][2:])) >= 0:
                 return [(place + at, len(data))]
+        packets, found, at = self._packets(first, last), list[tuple[int, int]](), -1
         while at < len(data) and at != (at := sum(size for _, size in found)):
             for batch, start, end, place in packets:
                 sure = data[at : at + SURE]
@@ -104,7 +98,7 @@ class Places:
         """Return the bytes, begin, end, and place of packets."""
         found: list[tuple[bytes, int, int, int]] = []
         begin, end = (bisect_left(self.before, number) for number in (first, last))
-        if not begin or end - begin >= BATCHES:
+        if not begin or end - begin >= MOST:
             raise Unfit("the packets of a message are too far from each other")
         for number in range(begin - 1, end):
             before, data, raw, place = self._batch(number)
@@ -116,9 +110,10 @@ class Places:
         if kept >= 0:
             return self._kept[kept]
         if self._again is None or self._again[0] != number:
-            start, capture = self.ends[number], self._capture
-            data = os.pread(capture.source.raw.fileno(), self.ends[number + 1] - start, start)
-            if (raw := capture.packets_in(data)) is None:
-                raise Unfit("a message is of packets that came long before")
-            self._again = number, (self.before[number], data, raw, start)
+            start, before = self.starts[number], self.before[number]
+            data = os.pread(self._capture.source.raw.fileno(), self.starts[number + 1] - start, start)
+            raw = self._capture.packets_in(data)
+            if len(raw) != [*self.before[number + 1 : number + 2], self._capture.packets][0] - before:
+                raise Unfit("packets cannot be read again")
+            self._again = number, (before, data, raw, start)
         return self._again[1]

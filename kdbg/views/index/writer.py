@@ -13,6 +13,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from operator import sub
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -64,6 +65,7 @@ class IndexWriter:
         self.taken = 0
         """How many findings of the engine are taken already."""
         self._checkpoint: list[int] | None = None
+        self._state: Any = None
         self._blocks: list[Bounds] = []
         self._begin()
         folder().mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -86,7 +88,7 @@ class IndexWriter:
             self._write(os.pread(file, min(CHUNK, end - place), place))
         self._blocks += summary.blocks[:blocks]
         self._places.before.extend(state["before"])
-        self._places.ends.extend(state["ends"])
+        self._places.starts.extend(state["starts"])
         self._read, self.taken = state["read"], state["taken"]
 
     def _begin(self) -> None:
@@ -111,20 +113,21 @@ class IndexWriter:
         """Take packets that the engine is about to take; keep its state if these may be the last ones."""
         read = self._capture.source.stream.tell()
         start = read - len(data)
-        if self._checkpoint is None and self._read and self._identity.size - read < CHUNK:
-            self._keep_state()
+        before, self._state = self._state, self._capture.state
+        if self._checkpoint is None and self._read and self._identity.size - read < CHUNK and before == self._state:
+            self._keep_state(start)
         self._places.add(data, raw, start)
         self._read = read
 
-    def _keep_state(self) -> None:
-        """Write the state of the reading after the packets so far."""
-        if (counts := self._capture.position()) is None:
+    def _keep_state(self, start: int) -> None:
+        """Write the state of the reading after the packets so far; the next one begins there."""
+        if (position := self._capture.position()) is None:
             return
         self._flush()
         known = self._places
         state = {
-            "engine": self._engine, "taken": self.taken, "counts": counts, "read": self._read,
-            "before": known.before.tolist(), "ends": known.ends.tolist(),
+            "engine": self._engine, "taken": self.taken, "position": position, "read": self._read,
+            "before": known.before.tolist(), "starts": [*known.starts, start],
         }  # fmt: skip
         with suppress(Unfit):
             data = checkpoint.dump(state, known.find)
@@ -138,8 +141,9 @@ class IndexWriter:
         if not self._keys:
             self._first_number = exchanges[0].number
         kinds, searches, append = self._kinds, self._searches, self._keys.append
+        count = searches.count
         for exchange in exchanges:  # with few calls, as it runs for every exchange of a capture
-            count, facts, half = searches.count, exchange.facts(), exchange.request or exchange.response or ABSENT
+            facts, half = exchange.facts(), exchange.request or exchange.response or ABSENT
             key = (
                 facts, exchange.version, exchange.client_id, id(exchange.peers), id(exchange.api), id(half.known),
                 half.names, exchange.answered,
@@ -147,6 +151,7 @@ class IndexWriter:
             number = kinds.get(key)
             if number is None or facts is None or exchange.findings or searches.count != count:
                 number = self._kind_of(exchange, half, count)
+                count = searches.count
                 if facts is not None and not exchange.findings:
                     kinds[key] = number
             append(number)
@@ -154,14 +159,16 @@ class IndexWriter:
             self._columns[name].fromlist([getattr(one, name) for one in exchanges])
         for side in SIDES:
             halves = [getattr(one, side) or ABSENT for one in exchanges]
-            data = [half.data for half in halves]
-            sizes = [*map(len, data)]
+            sizes = [len(half.data) for half in halves]
             self._size += sum(sizes)
             times, firsts = [half.first_time for half in halves], [half.first_packet for half in halves]
             lasts = [half.last_packet for half in halves]
+            missing = [half.missing for half in halves]
+            if any(missing) and not all(half.held for half in halves):
+                raise Unfit("messages were given up to save memory")
             numbers = (
-                self._places.of(halves, data, firsts, lasts), sizes, times, [half.last_time for half in halves],
-                firsts, lasts, [half.missing for half in halves],
+                self._places.of(halves, sizes, firsts, lasts), sizes, times, [half.last_time for half in halves],
+                firsts, lasts, missing,
             )  # fmt: skip
             for name, some in zip(HALF, numbers, strict=True):
                 self._columns[f"{side}_{name}"].fromlist(some)
@@ -292,16 +299,23 @@ def _compressed(data: bytes) -> bytes:
 
 def _bounds(columns: dict[str, array[int]], count: int) -> tuple[int, int, int, int, int]:
     """Return what the exchanges of a block lie between, as `Bounds` has it from `first_time` to `last_packet`."""
-    names = ("place", "first_time", "last_time", "first_packet", "last_packet")
+    names = "place", "first_time", "last_time", "first_packet", "last_packet"
     sides: list[list[Sequence[int]]] = [[columns[f"{side}_{name}"] for name in names] for side in SIDES]
     asked, answered = sides
-    both = [row for row in range(count) if asked[0][row] != NO_HALF != answered[0][row]]
-    slowest = max([answered[1][row] - asked[2][row] for row in both], default=-1)
-    found = [row for side in sides for row in zip(*side, strict=True) if row[0] != NO_HALF]
+    if any(NO_HALF in side[0] for side in sides):
+        both = [row for row in zip(*asked, *answered, strict=True) if row[0] != NO_HALF != row[5]]
+        latencies = [row[6] - row[2] for row in both]
+        sides = [[*zip(*[row for row in zip(*side, strict=True) if row[0] != NO_HALF], strict=True)] for side in sides]
+    else:
+        latencies = [*map(sub, answered[1], asked[2])]
+    found = [side for side in sides if side and side[0]]
     if not found:
         return 0, 0, -1, 1 << 62, 0
     _, times, _, firsts, lasts = zip(*found, strict=True)
-    return min(times), max(times), slowest, min(firsts), max(lasts)
+    return (
+        min(map(min, times)), max(map(max, times)), max(latencies, default=-1), min(map(min, firsts)),
+        max(map(max, lasts)),
+    )  # fmt: skip
 
 
 class Recorded:
@@ -333,7 +347,7 @@ class Recorded:
         try:
             start, size, *_ = summary.checkpoint or (0, 0)
             state = checkpoint.load(os.pread(file, size, start), capture.source.raw.fileno(), capture.secrets(None))
-            capture.resume(state["counts"], state["ends"][-1], state["read"])
+            capture.resume(state["position"], state["starts"][-1], state["read"])
             return cls(state["engine"], capture, path, before=(file, summary, state))
         except Unfit:
             return None

@@ -10,7 +10,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from ...protocol.findings import Finding, Kind
 from ...protocol.findings.facts import FactKind, MessageMistake
@@ -57,12 +57,7 @@ class Searches:
     def __init__(self) -> None:
         self.count = 0  # messages that were searched, or would have been below the limit
         self._counts: OrderedDict[tuple[int, int, Direction, str, int], int] = OrderedDict()
-        self._found: OrderedDict[tuple[Any, ...], tuple[Finding, ...]] = OrderedDict()
-
-    @property
-    def digests(self) -> list[bytes]:
-        """The digests of the messages of which it has the results."""
-        return [key[3] for key in self._found]
+        self._found: OrderedDict[tuple[object, ...], tuple[Finding, ...]] = OrderedDict()
 
     def mistakes(self, half: Half, findings: Sequence[Finding]) -> tuple[Finding, ...]:
         """Return the mistake that explains what is wrong with a message, or why it is rejected; nothing if it is valid.

@@ -71,7 +71,7 @@ def write_indexes(files: Sequence[str], *, beside: bool) -> int:
     from ...exchanges.filters.filter_set import Filters
     from ...protocol.findings.amounts import count
     from ...views.index.cache import path_beside
-    from ...views.index.writer import Recorded
+    from ...views.index.recorded import Recorded
     from ...views.reading import engine_of
     from .inputs import amount, read_captures
     from .output import say

@@ -20,10 +20,8 @@ from ...exchanges.engine.classifier import HeldSide
 from ...exchanges.engine.direction import NO_FRAME
 from ...exchanges.engine.directions import NO_CLIENT
 from ...exchanges.engine.framing import Framer
-from ...exchanges.engine.names import Learner
 from ...exchanges.engine.requests import Prefix
 from ...exchanges.messages.exchange import CapturedMessage
-from ...exchanges.messages.mistakes import Searches
 from ...exchanges.messages.serialization import api_of
 from ...protocol.wire import Api
 from ...streams.tcp.connection import Connection
@@ -44,8 +42,8 @@ OTHERS = {
 }  # fmt: skip
 METHODS = {"_accept", "_add_finding", "_kafka_found", "_reject", "_tls_found", "add", "retry"}
 """Methods that receivers, classifiers and conversations call."""
-SHORT, FLOWS = 4, (12, 36)
-"""Bytes of keys, and of the ends of a connection over IPv4 and over IPv6: no messages."""
+SHORT = 36
+"""Bytes of the ends of a connection over IPv6; digests and keys have fewer."""
 MOST_CONNECTIONS = 4096
 """Connections whose state is kept, at most."""
 
@@ -86,11 +84,11 @@ class _Pickler(pickle.Pickler):
 
     def persistent_id(self, obj: Any) -> tuple[str, Any] | None:
         kind = obj.__class__
-        if kind in (bytes, bytearray) and len(obj) > SHORT:
+        if kind in (bytes, bytearray):
             places = self._places.get(id(obj), ())
             if places:
                 return kind.__name__, places
-            if places is not None and len(obj) not in FLOWS:
+            if places is not None and len(obj) > SHORT:
                 raise Unfit("bytes of unknown origin")
         elif kind is KeyLog and not obj:
             return "keys", None
@@ -114,10 +112,6 @@ class _Pickler(pickle.Pickler):
                 self._note(payload, number, number)
         elif isinstance(obj, Prefix):
             self._places[id(obj.same)] = None
-        elif isinstance(obj, Learner):
-            self._places.update(dict.fromkeys(map(id, obj.own)))
-        elif isinstance(obj, Searches):
-            self._places.update(dict.fromkeys(map(id, obj.digests)))
         return NotImplemented
 
     def _of_messages(self, obj: CapturedMessage | Framer | HeldSide, slots: dict[str, Any]) -> dict[str, Any]:
@@ -138,7 +132,7 @@ class _Pickler(pickle.Pickler):
         return {} if obj.passed else {"_beginning": b""}
 
     def _note(self, data: Any, first: int, last: int) -> None:
-        if len(data) > SHORT:
+        if data:
             self._places[id(data)] = self._find(data, first, last)
 
 

@@ -281,7 +281,7 @@ def indexed(capture: Capture, filters: Filters) -> tuple[Capture, bool]:
             return capture, False
         found = find(capture.source, known)
         if found is None:
-            from .writer import extended  # which questions do without where the capture is as it was
+            from .recorded import extended  # which questions do without where the capture is as it was
 
             found = extended(capture.source.name)
     if found is None:

@@ -11,22 +11,21 @@ import os
 import zlib
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from operator import sub
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from ...atomic import AtomicFile
-from ...capture import Capture, open_capture
+from ...capture import Capture
 from ...capture.source import CHUNK
-from ...errors import KdbgError
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.mistakes import Searches
 from ...protocol.findings import Finding, pack
 from . import checkpoint
-from .cache import clean_up, environment, find, folder, identity, is_longer, load, path_of
+from .cache import clean_up, environment, folder, identity, is_longer, path_of
 from .layout import COLUMNS, HALF, MAGIC, NO_HALF, SAME, SIDES, TRAILER, Bounds, Counts, Summary, Unfit, planes
 from .places import ABSENT, Places
 
@@ -316,94 +315,3 @@ def _bounds(columns: dict[str, array[int]], count: int) -> tuple[int, int, int, 
         min(map(min, times)), max(map(max, times)), max(latencies, default=-1), min(map(min, firsts)),
         max(map(max, lasts)),
     )  # fmt: skip
-
-
-class Recorded:
-    """Makes the exchanges that an engine makes, and writes the index of the capture that they are from.
-
-    Where the capture gets no index, or that cannot be written, `problem` says why, and the exchanges come all the same.
-    """
-
-    problem: str = ""
-    path: Path | None = None
-    _writer: IndexWriter | None = None
-
-    def __init__(
-        self, engine: Any, capture: Capture, path: Path | None = None, *, before: Before | None = None
-    ) -> None:
-        self._engine: Engine = engine
-        with self._noting():
-            self._writer = IndexWriter(capture, engine, path, before)
-            capture.batch = self._batch
-
-    @classmethod
-    def resumed(cls, capture: Capture, path: Path | None = None) -> Recorded | None:
-        """Return what reads on where the index of a capture ends that was written when it was shorter; None without."""
-        known = identity(capture.source)
-        found = find(capture.source, known, shorter=True) if known is not None else None
-        if found is None:
-            return None
-        file, summary = found
-        try:
-            start, size, *_ = summary.checkpoint or (0, 0)
-            state = checkpoint.load(os.pread(file, size, start), capture.source.raw.fileno(), capture.secrets(None))
-            capture.resume(state["position"], state["starts"][-1], state["read"])
-            return cls(state["engine"], capture, path, before=(file, summary, state))
-        except Unfit:
-            return None
-        finally:
-            os.close(file)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._engine, name)
-
-    def _batch(self, data: bytes, raw: list[RawPacket]) -> None:
-        if self._writer is not None:
-            with self._noting():
-                self._writer.batch(data, raw)
-
-    def chunks(self, blocks: Iterable[Any]) -> Iterator[list[Exchange]]:
-        """Yield the exchanges that blocks complete."""
-        try:
-            for chunk in self._engine.chunks(blocks):
-                if self._writer is not None:
-                    with self._noting():
-                        self._writer.chunk(chunk)
-                yield chunk
-                if self._writer is not None:
-                    self._writer.taken = len(self._engine.findings)  # who takes them empties the list
-            if self._writer is not None:
-                with self._noting():
-                    self._writer.commit()
-                    self.path, self._writer = self._writer.path, None
-        finally:
-            self._drop()
-
-    @contextmanager
-    def _noting(self) -> Iterator[None]:
-        """Give up the index where it cannot be written."""
-        try:
-            yield
-        except (Unfit, KdbgError, OSError, OverflowError) as error:
-            self.problem = str(error)
-            self._drop()
-
-    def _drop(self) -> None:
-        if self._writer is not None:
-            writer, self._writer = self._writer, None
-            writer.drop()
-
-
-def extended(name: str) -> tuple[int, Summary] | None:
-    """Read what a capture has more than when its index was written; return the new index as `cache.load` does.
-
-    None where there is no index of the shorter capture.
-    """
-    with open_capture(name) as capture:
-        recorded = Recorded.resumed(capture)
-        if recorded is not None:
-            for _ in recorded.chunks(capture.blocks()):
-                recorded.findings.clear()
-            if recorded.path is not None:
-                return load(recorded.path)
-    return None

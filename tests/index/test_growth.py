@@ -149,9 +149,32 @@ def test_a_capture_that_grows_while_it_is_read_is_read_on_from_there(
 
     monkeypatch.setattr(writer.IndexWriter, "commit", growing)
     call("index", grown)
+    monkeypatch.setattr(writer.IndexWriter, "commit", commit)
     asked = ("decode", grown, "-f", "tree", "--api", "!fetch")
     assert call(*asked) == call(*asked, "--no-index")
     assert len(resumes) == 1
+
+
+def test_a_capture_that_grows_while_its_index_is_extended_is_shown_as_far_as_that(
+    tmp_path: Path, cached: Path, resumes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, grown, sizes = CAPTURE.read_bytes(), tmp_path / "grown.pcap", [20_000, 40_000, 60_000]
+    grown.write_bytes(data[: sizes[0]])
+    call("index", grown)
+    grow(grown, data[: sizes[1]])
+    asked = ("decode", grown, "-f", "tree", "--api", "!fetch")
+    before = call(*asked, "--no-index")
+    commit = writer.IndexWriter.commit
+
+    def growing(self: writer.IndexWriter) -> None:
+        grow(grown, data[: sizes[2]])
+        commit(self)
+
+    monkeypatch.setattr(writer.IndexWriter, "commit", growing)
+    assert call(*asked) == before
+    monkeypatch.setattr(writer.IndexWriter, "commit", commit)
+    assert call(*asked) == call(*asked, "--no-index")
+    assert len(resumes) == 2
 
 
 def test_a_state_has_no_bytes_of_messages(tmp_path: Path, cached: Path) -> None:

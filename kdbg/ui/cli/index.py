@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,11 +11,8 @@ from . import DEFINITIONS, NO_INDEX, REFUSED, printable
 from .options import files_argument, input_options
 
 if TYPE_CHECKING:
-    from ...analysis.logs.log import ApplicationLog
     from ...capture import Capture
     from ...exchanges.filters.filter_set import Filters
-
-    Source: TypeAlias = Capture | ApplicationLog
 
 
 @click.command(context_settings={"max_content_width": 100})
@@ -51,19 +48,17 @@ def command(files: tuple[str, ...], beside: bool, listed: bool, clear: bool) -> 
     return 0
 
 
-def with_index(capture: Source, filters: Filters) -> tuple[Source, bool]:
+def with_index(capture: Capture, filters: Filters) -> tuple[Capture, bool]:
     """Return a capture, with its index where that can leave out exchanges, and whether it is to get an index.
 
     A command uses none without the option --no-index, and with --definitions.
     """
-    from ...capture import Capture
     from ...views.index.reader import indexed
 
     context = click.get_current_context(silent=True)
     given = context.meta if context is not None else {}
-    if given.get(NO_INDEX) is not False or DEFINITIONS in given or not isinstance(capture, Capture):
-        return capture, False
-    return indexed(capture, filters)
+    may = given.get(NO_INDEX) is False and DEFINITIONS not in given
+    return indexed(capture, filters) if may else (capture, False)
 
 
 def write_indexes(files: Sequence[str], *, beside: bool) -> int:

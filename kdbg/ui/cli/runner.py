@@ -232,7 +232,7 @@ class Runner:
         or does not; otherwise that is done once it is finished with them.
         """
         plain = not (blocks or through or met or wants or hear or self.outlet or self.timed)
-        if plain and self._is_large and self._index is not None:
+        if plain and self._is_large and self._index is not None and isinstance(file.capture, Capture):
             from .index import with_index
 
             file._opened, lacks = with_index(file.capture, self.filters)

@@ -103,16 +103,22 @@ def test_most_captures_are_read_on(tmp_path: Path, cached: Path) -> None:
     assert kept > 15
 
 
-def test_a_reading_goes_on_again_and_again(tmp_path: Path, cached: Path, resumes: list[int]) -> None:
-    data, grown = CAPTURE.read_bytes(), tmp_path / "grown.pcap"
-    for size in range(6000, len(data), 5000):
-        grown.write_bytes(b"") if size == 6000 else None
+@pytest.mark.parametrize("form", ["pcap", "pcapng"])
+def test_a_reading_goes_on_again_and_again(tmp_path: Path, cached: Path, resumes: list[int], form: str) -> None:
+    capture = CAPTURE
+    if form == "pcapng":
+        capture = tmp_path / "whole.pcapng"
+        call("export", CAPTURE, capture)
+    data, grown = capture.read_bytes(), tmp_path / f"grown.{form}"
+    sizes = [*range(6000, 30_000, 5000), *range(30_000, 34_000, 400), len(data)]
+    for size in sizes:
+        grown.touch()
         grow(grown, data[:size])
         asked = ("decode", grown, "-f", "tree", "--api", "!fetch")
         assert call(*asked) == call(*asked, "--no-index"), size
         assert len(list(cached.iterdir())) == 1, "the index of the shorter capture is gone"
-    assert resumes == sorted({*resumes}), "each reading went on further back"
-    assert len(resumes) > 5
+    assert resumes == sorted(resumes)
+    assert len(resumes) == len(sizes) - 1
 
 
 def test_kdbg_index_goes_on(tmp_path: Path, cached: Path, resumes: list[int]) -> None:

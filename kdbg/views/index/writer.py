@@ -88,7 +88,7 @@ class IndexWriter:
         self._blocks += summary.blocks[:blocks]
         self._places.before.extend(state["before"])
         self._places.starts.extend(state["starts"])
-        self._read, self.taken = state["read"], state["taken"]
+        self._read, self.taken, self._state = state["read"], state["taken"], state["position"]["state"]
 
     def _begin(self) -> None:
         self._kinds: dict[Any, int] = {}
@@ -126,7 +126,7 @@ class IndexWriter:
         known = self._places
         state = {
             "engine": self._engine, "taken": self.taken, "position": position, "read": self._read,
-            "before": known.before.tolist(), "starts": [*known.starts, start],
+            "before": known.before.tolist(), "starts": [*known.starts[: len(known.before)], start],
         }  # fmt: skip
         with suppress(Unfit):
             data = checkpoint.dump(state, known.find)

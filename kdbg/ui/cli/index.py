@@ -66,7 +66,8 @@ def write_indexes(files: Sequence[str], *, beside: bool) -> int:
     from ...exchanges.filters.filter_set import Filters
     from ...protocol.findings.amounts import count
     from ...views.index.cache import path_beside
-    from ...views.index.recorded import Recorded
+    from ...views.index.reader import resumed
+    from ...views.index.writer import Recorded
     from ...views.reading import engine_of
     from .inputs import amount, read_captures
     from .output import say
@@ -76,7 +77,7 @@ def write_indexes(files: Sequence[str], *, beside: bool) -> int:
     def read(capture: Capture, filters: Filters, named: str) -> None:
         nonlocal exchanges, refused
         path = path_beside(capture.name) if beside else None
-        recorded = Recorded.resumed(capture, path) or Recorded(engine_of(capture, filters, None), capture, path)
+        recorded = resumed(capture, path) or Recorded(engine_of(capture, filters, None), capture, path)
         for chunk in recorded.chunks(capture.blocks()) if not recorded.problem else ():
             exchanges += len(chunk)
         if recorded.path is None:

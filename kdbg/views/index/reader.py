@@ -11,10 +11,11 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from ...capture import Capture, Lost, Packet
+from ...capture import Capture, Lost, Packet, open_capture
 from ...capture.keylog import ENVIRONMENT
 from ...exchanges.filters.filter import Check
 from ...exchanges.filters.filter_set import Filters, FilterTally, Tally
@@ -26,8 +27,11 @@ from ...protocol.findings import Finding
 from ...protocol.findings import unpack as unpack_finding
 from ...protocol.wire.readings.outline import NamesThen
 from .block import Block, Described
-from .cache import find, identity
-from .layout import HALF, NO_HALF, SIDES, Bounds, Counts, Summary
+from .cache import find, identity, load
+from .layout import HALF, NO_HALF, SIDES, Bounds, Counts, Summary, Unfit
+
+if TYPE_CHECKING:
+    from .writer import Recorded
 
 OTHERS = frozenset({"port", "tls_keys", "pid"})
 """Filters with which a capture is read in another way than an index says."""
@@ -270,6 +274,39 @@ class Matching:
             yield one
 
 
+def resumed(capture: Capture, path: Path | None = None) -> Recorded | None:
+    """Return what reads a capture on, and extends its index, from where that was written; None where there is none."""
+    known = identity(capture.source)
+    found = find(capture.source, known, shorter=True) if known is not None else None
+    if found is None:
+        return None
+    from . import checkpoint  # which questions do without where the capture is as it was
+    from .writer import Recorded
+
+    file, summary = found
+    try:
+        start, size, *_ = summary.checkpoint or (0, 0)
+        state = checkpoint.load(os.pread(file, size, start), capture.source.raw.fileno(), capture.secrets(None))
+        capture.resume(state["position"], state["starts"][-1], state["read"])
+        return Recorded(state["engine"], capture, path, before=(file, summary, state))
+    except Unfit:
+        return None
+    finally:
+        os.close(file)
+
+
+def extended(name: str) -> tuple[int, Summary] | None:
+    """Extend the index of a capture that has grown; return it as `load` does, None where that is not possible."""
+    with open_capture(name) as capture:
+        recorded = resumed(capture)
+        if recorded is not None:
+            for _ in recorded.chunks(capture.blocks()):
+                recorded.findings.clear()
+            if recorded.path is not None:
+                return load(recorded.path)
+    return None
+
+
 def indexed(capture: Capture, filters: Filters) -> tuple[Capture, bool]:
     """Return a capture, with its index where that can leave out exchanges, and whether it is to get an index."""
     if filters.timed or filters.given.keys() & OTHERS or os.environ.get(ENVIRONMENT):
@@ -279,11 +316,7 @@ def indexed(capture: Capture, filters: Filters) -> tuple[Capture, bool]:
         known = identity(capture.source)
         if known is None:
             return capture, False
-        found = find(capture.source, known)
-        if found is None:
-            from .recorded import extended  # which questions do without where the capture is as it was
-
-            found = extended(capture.source.name)
+        found = find(capture.source, known) or extended(capture.source.name)
     if found is None:
         return capture, True
     if filters.but(where=None).asks:  # an expression alone is evaluated for all exchanges

@@ -11,8 +11,8 @@ import os
 import zlib
 from array import array
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from operator import sub
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from uuid import UUID
 from ...atomic import AtomicFile
 from ...capture import Capture
 from ...capture.source import CHUNK
+from ...errors import KdbgError
 from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.mistakes import Searches
 from ...protocol.findings import Finding, pack
@@ -45,15 +46,13 @@ MOST_SEARCHED = 500
 how many were searched before."""
 LEVEL = 1
 Before = tuple[int, Summary, checkpoint.State]
-"""The index of a capture when that was shorter, open, its summary, and the state of the reading then."""
+"""The index of a capture when that was shorter, open; its summary, and the state of the reading then."""
 
 
 class IndexWriter:
     """Writes one index; `commit` makes it complete, `drop` leaves none."""
 
-    def __init__(
-        self, capture: Capture, engine: Engine, path: Path | None = None, before: Before | None = None
-    ) -> None:
+    def __init__(self, capture: Capture, engine: Engine, path: Path | None = None) -> None:
         found = identity(capture.source)
         if found is None:
             raise Unfit("it is compressed, or not a regular file")
@@ -66,21 +65,16 @@ class IndexWriter:
         self._checkpoint: list[int] | None = None
         self._state: Any = None
         self._blocks: list[Bounds] = []
-        self._begin()
+        self._clear()
         folder().mkdir(mode=0o700, parents=True, exist_ok=True)
         self.path: Path = path or path_of(found)
         self._file = AtomicFile(self.path, private=True).__enter__()
-        try:
-            if before is None:
-                self._write(MAGIC)
-            else:
-                self._resume(before)
-        except BaseException:
-            self.drop()
-            raise
 
-    def _resume(self, before: Before) -> None:
-        """Begin with what another index has before its checkpoint."""
+    def begin(self, before: Before | None) -> None:
+        """Write what is before all blocks; or what another index has before its checkpoint."""
+        if before is None:
+            self._write(MAGIC)
+            return
         file, summary, state = before
         end, _, blocks, self.exchanges, self._all_searched = summary.checkpoint or [0] * 5
         for place in range(0, end, CHUNK):
@@ -90,7 +84,7 @@ class IndexWriter:
         self._places.starts.extend(state["starts"])
         self._read, self.taken, self._state = state["read"], state["taken"], state["position"]["state"]
 
-    def _begin(self) -> None:
+    def _clear(self) -> None:
         self._kinds: dict[Any, int] = {}
         self._rows: list[list[int]] = []
         self._shared: dict[Any, int] = {}
@@ -252,7 +246,7 @@ class IndexWriter:
         self._blocks.append(Bounds(end, sizes, count, first, *bounds, dict(self._found_kinds), is_read))
         for part in parts:
             self._write(part)
-        self._begin()
+        self._clear()
 
     def _write(self, data: bytes) -> None:
         self._file.write(data)
@@ -315,3 +309,62 @@ def _bounds(columns: dict[str, array[int]], count: int) -> tuple[int, int, int, 
         min(map(min, times)), max(map(max, times)), max(latencies, default=-1), min(map(min, firsts)),
         max(map(max, lasts)),
     )  # fmt: skip
+
+
+class Recorded:
+    """Makes the exchanges that an engine makes, and writes the index of the capture that they are from.
+
+    Where the capture gets no index, or that cannot be written, `problem` says why, and the exchanges come all the same.
+    """
+
+    problem: str = ""
+    path: Path | None = None
+    _writer: IndexWriter | None = None
+
+    def __init__(
+        self, engine: Any, capture: Capture, path: Path | None = None, *, before: Before | None = None
+    ) -> None:
+        self._engine: Engine = engine
+        with self._noting():
+            self._writer = IndexWriter(capture, engine, path)
+            self._writer.begin(before)
+            capture.batch = self._batch
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    def _batch(self, data: bytes, raw: list[RawPacket]) -> None:
+        if self._writer is not None:
+            with self._noting():
+                self._writer.batch(data, raw)
+
+    def chunks(self, blocks: Iterable[Any]) -> Iterator[list[Exchange]]:
+        """Yield the exchanges that blocks complete."""
+        try:
+            for chunk in self._engine.chunks(blocks):
+                if self._writer is not None:
+                    with self._noting():
+                        self._writer.chunk(chunk)
+                yield chunk
+                if self._writer is not None:
+                    self._writer.taken = len(self._engine.findings)  # who takes them empties the list
+            if self._writer is not None:
+                with self._noting():
+                    self._writer.commit()
+                    self.path, self._writer = self._writer.path, None
+        finally:
+            self._drop()
+
+    @contextmanager
+    def _noting(self) -> Iterator[None]:
+        """Give up the index where it cannot be written."""
+        try:
+            yield
+        except (Unfit, KdbgError, OSError, OverflowError) as error:
+            self.problem = str(error)
+            self._drop()
+
+    def _drop(self) -> None:
+        if self._writer is not None:
+            writer, self._writer = self._writer, None
+            writer.drop()

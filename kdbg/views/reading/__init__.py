@@ -114,7 +114,7 @@ def engine_of(
     make = opened.engine if isinstance(opened, Merged) else Engine
     engine: Pairing = make(ports=ports, watch=watch, reads=reads, keys=keys)
     if index and isinstance(opened, Capture):
-        from ..index.recorded import Recorded
+        from ..index.writer import Recorded
 
         return Recorded(engine, opened)
     if not (timed or filters.timed):

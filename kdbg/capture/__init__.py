@@ -269,16 +269,11 @@ class Capture:
         for text, times in counts.notes.items():
             self._note(text, times)
 
-    @property
-    def state(self) -> Any:
-        """What its reader has to know to read packets anywhere."""
-        return self._reader.divide(b"")[2]
-
     def position(self) -> dict[str, Any] | None:
         """Return what `resume` needs to go on after the packets so far; None where it would need more."""
         if self._fragmented or self._reader.counted:
             return None
-        return {"state": self.state} | {name: getattr(self, name) for name in COUNTED}
+        return {"state": self._reader.divide(b"")[2]} | {name: getattr(self, name) for name in COUNTED}
 
     def resume(self, position: dict[str, Any], place: int, read: int) -> None:
         """Go on at a place of the file, as if all before had been read, and the bytes up to `read` were at hand."""
@@ -293,8 +288,8 @@ class Capture:
         """Return the packets in bytes that were read before."""
         reader = self._reader
         if not isinstance(reader, PcapReader):
-            reader = type(reader)(lambda text: None, len)
-            reader.resume(self.state)
+            state, reader = reader.divide(b"")[2], type(reader)(lambda text: None, len)
+            reader.resume(state)
         return reader.take(data).packets
 
     def __enter__(self) -> Capture:

@@ -28,7 +28,8 @@ MAX_TOKEN = 1 << 20
 _correlation_id = struct.Struct(">i").unpack_from
 _size_and_id = struct.Struct(">i4xi").unpack_from
 _size_and_correlation_id = struct.Struct(">ii").unpack_from
-NO_CLIENT = object()
+NO_CLIENT: Final = object()
+"""The client id before the first request."""
 SMALL_FRAME: Final = re.compile(rb"\x00[\x00-\x0f]..[\x00-\x7f]", re.DOTALL)
 """What a response may begin with of which nothing is known: a size of up to 1 MB, a correlation id."""
 

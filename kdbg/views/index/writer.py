@@ -63,7 +63,7 @@ class IndexWriter:
         self.taken = 0
         """How many findings of the engine are taken already."""
         self._checkpoint: list[int] | None = None
-        self._state: Any = None
+        self._position: dict[str, Any] | None = None
         self._blocks: list[Bounds] = []
         self._clear()
         folder().mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -82,7 +82,7 @@ class IndexWriter:
         self._blocks += summary.blocks[:blocks]
         self._places.before.extend(state["before"])
         self._places.starts.extend(state["starts"])
-        self._read, self.taken, self._state = state["read"], state["taken"], state["position"]["state"]
+        self._read, self.taken, self._position = state["read"], state["taken"], state["position"]
 
     def _clear(self) -> None:
         self._kinds: dict[Any, int] = {}
@@ -106,20 +106,20 @@ class IndexWriter:
         """Take packets that the engine is about to take; keep its state if these may be the last ones."""
         read = self._capture.source.stream.tell()
         start = read - len(data)
-        before, self._state = self._state, self._capture.state
-        if self._checkpoint is None and self._read and self._identity.size - read < CHUNK and before == self._state:
+        before, now = self._position, self._capture.position()
+        self._position = now
+        near = self._checkpoint is None and self._identity.size - read < CHUNK
+        if near and before and now and before["state"] == now["state"]:  # which is that after these packets
             self._keep_state(start)
         self._places.add(data, raw, start)
         self._read = read
 
     def _keep_state(self, start: int) -> None:
         """Write the state of the reading after the packets so far; the next one begins there."""
-        if (position := self._capture.position()) is None:
-            return
         self._flush()
         known = self._places
         state = {
-            "engine": self._engine, "taken": self.taken, "position": position, "read": self._read,
+            "engine": self._engine, "taken": self.taken, "position": self._position, "read": self._read,
             "before": known.before.tolist(), "starts": [*known.starts[: len(known.before)], start],
         }  # fmt: skip
         with suppress(Unfit):

@@ -20,8 +20,8 @@ from ..protocol.findings.facts import CaptureTrouble
 from .keylog import KeyLog
 from .links import IPV4, IPV6, RAW, TCP, Fragment, Fragments, dissector
 from .packet import SHUT, Packet, Piece, PieceCounts, Segment
-from .pcap import RawPacket
-from .source import CHUNK, Batch, Damaged, Source, open_reader, open_source, packets_of, part
+from .pcap import PcapReader, RawPacket
+from .source import CHUNK, Batch, Damaged, Source, open_reader, open_source, packets_of, part, reopened
 
 __all__ = ["Capture", "Packet", "open_capture"]
 
@@ -110,6 +110,8 @@ def segments(
 
 FRAGMENTED = "an IP fragment whose other fragments are not in the capture"
 MOST_NOTES = 100
+COUNTED = ("packets", "bytes", "other", "put_together", "first_time", "last_time", "_notes")
+"""What a capture counts beside fragments."""
 Data: TypeAlias = bytes
 """What `Capture` cannot call bytes, as it counts them under that name."""
 
@@ -266,6 +268,29 @@ class Capture:
         self.last_time = counts.last_time
         for text, times in counts.notes.items():
             self._note(text, times)
+
+    def position(self) -> dict[str, Any] | None:
+        """Return what `resume` needs to go on after the packets so far; None where it would need more."""
+        if self._fragmented or self._reader.counted:
+            return None
+        return {"state": self._reader.divide(b"")[2]} | {name: getattr(self, name) for name in COUNTED}
+
+    def resume(self, position: dict[str, Any], place: int, read: int) -> None:
+        """Go on at a place of the file, as if all before had been read, and the bytes up to `read` were at hand."""
+        for name in COUNTED:
+            setattr(self, name, position[name])
+        self._reader.resume(position["state"])
+        begun = os.pread(self.source.raw.fileno(), read - place, place)
+        self.source = reopened(self.source, read)
+        self._walk = self._blocks(packets_of(self.source.stream, self._reader, begun, self._is_silent))
+
+    def packets_in(self, data: bytes) -> list[RawPacket]:
+        """Return the packets in bytes that were read before."""
+        reader = self._reader
+        if not isinstance(reader, PcapReader):
+            state, reader = reader.divide(b"")[2], type(reader)(lambda text: None, len)
+            reader.resume(state)
+        return reader.take(data).packets
 
     def __enter__(self) -> Capture:
         return self

@@ -210,6 +210,14 @@ def open_source(source: str | os.PathLike[str] | BinaryIO) -> Source:
     return Source(name, feed, io.BufferedReader(feed, CHUNK), close, pipe, raw)
 
 
+def reopened(source: Source, place: int) -> Source:
+    """Return the source of an opened file from a place on."""
+    source.raw.seek(place)
+    feed = ChunkStream(iter(lambda: source.raw.read(CHUNK), b""))
+    feed.count = place
+    return source._replace(feed=feed, stream=io.BufferedReader(feed, CHUNK))
+
+
 def _open(source: str | os.PathLike[str] | BinaryIO) -> tuple[str, Any, Callable[[], None]]:
     if source == "-":
         if sys.stdin is None:

@@ -22,5 +22,6 @@ def cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(runner, "INDEXED", 1)
     monkeypatch.setattr(writer, "AT_ONCE", 16)
-    monkeypatch.setattr(source, "CHUNK", 1024)
+    for module in (source, writer):
+        monkeypatch.setattr(module, "CHUNK", 1024)
     return tmp_path / "cache" / "kdbg" / "index"

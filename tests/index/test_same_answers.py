@@ -73,6 +73,12 @@ def test_a_question_has_the_same_answer_with_and_without_an_index(capture: Path)
         if "--limit" not in question:
             asked = ("records", capture, *question)
             assert call(*asked) == call(*asked, "--no-index"), question
+            if at % 3 == 0:
+                asked = ("stats", capture, *question, *(() if at % 2 else ("--by", "api,error,client,software")))
+                assert call(*asked) == call(*asked, "--no-index"), question
+    for number in (3, 1 << 40):
+        asked = ("diff", f"{capture}#1", f"{capture}#{number}")
+        assert call(*asked) == call(*asked, "--no-index"), asked
 
 
 def test_captures_with_plaintext_have_indexes(cached: Path) -> None:

@@ -28,7 +28,8 @@ MAX_TOKEN = 1 << 20
 _correlation_id = struct.Struct(">i").unpack_from
 _size_and_id = struct.Struct(">i4xi").unpack_from
 _size_and_correlation_id = struct.Struct(">ii").unpack_from
-_NOBODY = object()
+NO_CLIENT: Final = object()
+"""The client id before the first request."""
 SMALL_FRAME: Final = re.compile(rb"\x00[\x00-\x0f]..[\x00-\x7f]", re.DOTALL)
 """What a response may begin with of which nothing is known: a size of up to 1 MB, a correlation id."""
 
@@ -46,7 +47,7 @@ class RequestSide(requests.AnyRequest, FramedDirection):
 
     def __init__(self, pairing: Pairing, retry: Callable[[], None], *, midstream: bool = False) -> None:
         super().__init__(pairing, midstream=midstream)
-        self.client_id: Any = _NOBODY
+        self.client_id: Any = NO_CLIENT
         self._retry = retry
 
     def judge(self, data: Buffer, start: int, size: int) -> tuple[bool | None, RequestHeader | None]:
@@ -56,7 +57,7 @@ class RequestSide(requests.AnyRequest, FramedDirection):
         if header is not None:
             if (header.client_id or "") == self.client_id:
                 return True, header
-            if self.client_id is _NOBODY:
+            if self.client_id is NO_CLIENT:
                 return self.pairing.whole or size < WEAK_FRAME, header
             end = start + size  # with another client id than those before it, as some clients send: its body must fit
             if not header.known or (end > len(data) and size >= WEAK_FRAME):
@@ -65,7 +66,7 @@ class RequestSide(requests.AnyRequest, FramedDirection):
                 return None, header
             whole = fits(header.api, header.version, "request", bytes(data[start:end]))
             return whole or self.prove(data, start, end), header
-        if accepted is False and self.client_id is _NOBODY and self.pairing.whole:
+        if accepted is False and self.client_id is NO_CLIENT and self.pairing.whole:
             gssapi = len(data) > start and data[start] == 0x60  # of a client of 0.9: an ASN.1 tag (RFC 2743)
             return gssapi and 0 < size <= MAX_TOKEN, None
         return accepted, None
@@ -79,7 +80,7 @@ class RequestSide(requests.AnyRequest, FramedDirection):
         latest = self.pairing.latest
         if latest is not None and not 0 < steps(latest, header.correlation_id) <= AHEAD:
             return False, None
-        known = str(self.client_id) if self.client_id is not _NOBODY else ""
+        known = str(self.client_id) if self.client_id is not NO_CLIENT else ""
         if not known.encode().startswith(part):
             return not known, header
         return True, header._replace(client_id=known) if known else header
@@ -98,7 +99,7 @@ class RequestSide(requests.AnyRequest, FramedDirection):
         return True, header if readable else None
 
     def prove(self, data: Buffer, start: int, end: int, final: bool = False) -> bool | None:
-        client_id = None if self.client_id is _NOBODY else self.client_id
+        client_id = None if self.client_id is NO_CLIENT else self.client_id
         return requests.prove(data, start, end, final, client_id, stray=True)
 
     def resumes(self, payload: bytes, count: int) -> bool:
@@ -106,7 +107,7 @@ class RequestSide(requests.AnyRequest, FramedDirection):
         if not requests.SHORTEST <= size <= MAX_FRAME or self.pairing.tokens:
             return False
         header = requests.read_header(payload, 4, size)[1]
-        if header is None or not header.client_id or self.client_id not in (header.client_id, _NOBODY):
+        if header is None or not header.client_id or self.client_id not in (header.client_id, NO_CLIENT):
             return False
         if size > len(payload) - 4:
             latest = self.pairing.latest

@@ -111,16 +111,21 @@ class Tally:
             if len(self.there) < self.most or value in self.there:
                 self.there[value] += count
 
-    def note(self, values: Sequence[Any]) -> None:
-        """Take what one exchange has."""
+    def note(self, values: Sequence[Any], times: int = 1) -> None:
+        """Take what so many exchanges have."""
         self.open = [pattern for pattern in self.open if not pattern.found_in(values)]
         for value in values:
             if len(self.there) < self.most or value in self.there:
-                self.there[value] += 1
+                self.there[value] += times
 
 
 class FilterTally(dict[str, Tally]):
-    """The tallies of all filters by their names, over one capture or several."""
+    """The tallies of all filters by their names, over one capture or several.
+
+    What is checked stands for so many exchanges as `times` says.
+    """
+
+    times = 1
 
     def take(self, most: int | None = None) -> dict[str, tuple[frozenset[str], Counter[Any]]]:
         """Return what was noted, for `add`; begin again, with this many different values of each filter."""
@@ -308,7 +313,7 @@ def _check(name: str, one: Filter, value: Any, asked: CheckContext, seen: Filter
     def noted(exchange: Exchange) -> bool:
         values = tuple(of(exchange, asked))
         if tally.open:
-            tally.note(values)
+            tally.note(values, seen.times)
         return fits(values)
 
     return noted

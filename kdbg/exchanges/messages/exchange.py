@@ -353,6 +353,7 @@ class Exchange:
             if both is not None:
                 try:
                     request._facts, response._facts = both[0](request.data), both[1](response.data)
+                    return request._facts, response._facts
                 except UNREADABLE:
                     both = None  # which of them, they find out
         asked, answered = request.facts(), response.facts()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from hashlib import blake2b
 from typing import Final, Protocol
 
 from ...protocol.findings import Finding, Kind
@@ -67,7 +68,7 @@ class Searches:
         if api is None or api.key < 0 or not wrong or not api.reads(half.direction, half.version):
             return ()
         number = slice(4, 8) if half.direction == "request" else slice(0, 4)  # the correlation id, which differs
-        same = half.data[: number.start] + half.data[number.stop :]
+        same = blake2b(half.data[: number.start] + half.data[number.stop :], digest_size=16).digest()
         key = api.key, half.version, half.direction, same, half.claimed, half.rejected
         found = self._found.get(key)
         if found is None:

@@ -176,8 +176,13 @@ def in_common(
 ) -> tuple[int, Peers, Api | None, int, str | None, Known]:
     """Return what exchanges have in common, as they hold it: the capture, then their own, and what was known."""
     capture, peers, key, version, client_id, facts = common
-    api = None if key is None else SASL_TOKEN if key == SASL_TOKEN.key else find(key) or opaque_api(key)
+    api = None if key is None else api_of(key)
     return capture, peers_of(peers), api, version, client_id, Known(topics, facts, searches)
+
+
+def api_of(key: int) -> Api:
+    """Return the API of a key: that of SASL tokens, one of Kafka's, or one of which only the header is understood."""
+    return SASL_TOKEN if key == SASL_TOKEN.key else find(key) or opaque_api(key)
 
 
 def peers_of(packed: list[Any]) -> Peers:

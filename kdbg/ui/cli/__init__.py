@@ -79,6 +79,8 @@ PROGRAM, COMPLETE = "kdbg", "_KDBG_COMPLETE"
 """The program, and the environment variable by which a shell asks it what to offer."""
 DEFINITIONS = "kdbg.definitions"
 """Where a click context keeps the paths of --definitions, for a command whose work other processes do."""
+NO_INDEX = "kdbg.no-index"
+"""Where a click context keeps --no-index, for commands that have it."""
 UNDECODED, REFUSED, INTERRUPTED = 1, 2, 130
 """Exit statuses: something could not be decoded; wrong usage or unreadable input; Ctrl-C."""
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import DEFINITIONS
 from .failing import fail_on_option
 from .filters import filter_options, take_filters
 from .options import (
@@ -54,7 +53,7 @@ FEW = 3
 @input_options
 def command(
     files: tuple[str, ...], format: str, jobs: int, no_pager: bool, log: tuple[str, ...], latency: bool,
-    merge: bool | None, no_index: bool, **options: Any,
+    merge: bool | None, **options: Any,
 ) -> int:  # fmt: skip
     """Decode captures of Kafka traffic into requests and responses.
 
@@ -100,9 +99,8 @@ def command(
             joins.append(join.Join(name if len(log) > 1 else "", ApplicationLog(source).blocks()))
         live = any(is_live(file) for file in files)
         writer = stack.enter_context(writing(live=live, pager=not no_pager and jobs <= 1))
-        index = not (no_index or log or timed or DEFINITIONS in click.get_current_context().meta)
         runner = Runner(
-            wanted, writer, logs=True, disk=True, merge=merge, timed=timed, depth=depth_of(format), index=index,
+            wanted, writer, logs=True, disk=True, merge=merge, timed=timed, depth=depth_of(format), index=True,
             jobs=1 if jobs == AUTO and sys.stdout.isatty() else jobs,  # whoever reads along wants the first screen
         )  # fmt: skip
         write_files(files, runner, ExchangeOutput(runner, format, shape), joins)

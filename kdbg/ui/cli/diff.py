@@ -10,7 +10,7 @@ import click
 
 from .failing import fail_on_option
 from .filters import filter_options, take_filters
-from .options import choice_option, input_options, value_look_options
+from .options import choice_option, index_option, input_options, value_look_options
 from .output import Writer, take_look
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 @click.option("--all", "every", is_flag=True, help="Show identical rows of two captures as well.")
 @choice_option("table", "json", help="Set the output format: text tables, or JSON Lines.")
 @value_look_options
+@index_option
 @fail_on_option()
 @input_options
 def command(
@@ -61,7 +62,8 @@ def command(
     both, sides = options.get("where"), list[tuple[str, Runner]]()
     for name, where in ((a, where_a), (b, where_b)):
         expression = f"({both}) && ({where})" if both and where else where or both
-        sides.append((name, Runner(take_filters({**options, "where": expression}), Writer())))
+        index = None if numbered(name) is None else False  # what whole captures show depends on how messages were read
+        sides.append((name, Runner(take_filters({**options, "where": expression}), Writer(), index=index)))
     single = [numbered(name) is not None for name in (a, b)]
     if single[0] is not single[1]:
         raise click.UsageError(f"{b if single[0] else a}: no exchange number; add #N to both files, or to neither")
@@ -90,7 +92,7 @@ def diff_exchanges(sides: Sequence[tuple[str, Runner]], look: Look, format: str,
             with file, runner.drive(file) as drive:
                 exchange = next(iter(drive), None)
                 if exchange is None:
-                    raise InputError(f"{file.name}: no such exchange; the filters match {drive.seen:,}")
+                    raise InputError(f"{file.name}: no such exchange; the filters match {drive.engine.count:,}")
                 exchanges.append(exchange)
     if len(exchanges) != 2:
         return None

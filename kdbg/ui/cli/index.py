@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from . import DEFINITIONS, REFUSED, printable
+from . import DEFINITIONS, NO_INDEX, REFUSED, printable
 from .options import files_argument, input_options
 
 if TYPE_CHECKING:
@@ -48,11 +48,25 @@ def command(files: tuple[str, ...], beside: bool, listed: bool, clear: bool) -> 
     return 0
 
 
+def with_index(capture: Capture, filters: Filters) -> tuple[Capture, bool]:
+    """Return a capture, with its index where that can leave out exchanges, and whether it is to get an index.
+
+    A command uses none without the option --no-index, and with --definitions.
+    """
+    from ...views.index.reader import indexed
+
+    context = click.get_current_context(silent=True)
+    given = context.meta if context is not None else {}
+    may = given.get(NO_INDEX) is False and DEFINITIONS not in given
+    return indexed(capture, filters) if may else (capture, False)
+
+
 def write_indexes(files: Sequence[str], *, beside: bool) -> int:
     """Write the index of each file; print where it is, or why there is none."""
     from ...exchanges.filters.filter_set import Filters
     from ...protocol.findings.amounts import count
     from ...views.index.cache import path_beside
+    from ...views.index.reader import resumed
     from ...views.index.writer import Recorded
     from ...views.reading import engine_of
     from .inputs import amount, read_captures
@@ -63,7 +77,7 @@ def write_indexes(files: Sequence[str], *, beside: bool) -> int:
     def read(capture: Capture, filters: Filters, named: str) -> None:
         nonlocal exchanges, refused
         path = path_beside(capture.name) if beside else None
-        recorded = Recorded(engine_of(capture, filters, None), capture, path)
+        recorded = resumed(capture, path) or Recorded(engine_of(capture, filters, None), capture, path)
         for chunk in recorded.chunks(capture.blocks()) if not recorded.problem else ():
             exchanges += len(chunk)
         if recorded.path is None:

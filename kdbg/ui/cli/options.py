@@ -15,7 +15,7 @@ import click
 from ...budget import DEFAULT, LEAST, MEMORY, VARIABLE, size_of
 from ...errors import InputError
 from ...views.render.views import VIEWS, View
-from . import DEFINITIONS, printable
+from . import DEFINITIONS, NO_INDEX, printable
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -230,6 +230,8 @@ index_option: Final = click.option(
     "--no-index",
     is_flag=True,
     envvar="KDBG_NO_INDEX",
+    expose_value=False,
+    callback=lambda context, _option, value: context.meta.update({NO_INDEX: value}),
     help="Neither use nor write an index of large captures: kdbg guide index.",
 )
 input_options: Final = all_of(definitions_option, memory_option)

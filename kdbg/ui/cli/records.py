@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import DEFINITIONS
 from .failing import fail_on_option
 from .filters import filter_options, take_filters
 from .options import (
@@ -59,8 +58,7 @@ WAYS = ("produced", "fetched", "stored")
 @fail_on_option()
 @input_options
 def command(
-    files: tuple[str, ...], format: str, keys: tuple[str, ...], count: bool, raw: bool, jobs: int, no_index: bool,
-    **options: Any,
+    files: tuple[str, ...], format: str, keys: tuple[str, ...], count: bool, raw: bool, jobs: int, **options: Any,
 ) -> int:  # fmt: skip
     """Print produced and fetched records.
 
@@ -93,9 +91,8 @@ def command(
     others = any(pattern(topic).others for topic in filters.topic or ())
     asked = filters.but(limit=None, topic=None if others else filters.topic)
     # --limit may end a reading within the exchanges of a block, which an index has no counts of
-    index = not (no_index or filters.limit is not None or DEFINITIONS in click.get_current_context().meta)
     jobs = 1 if jobs == AUTO and sys.stdout.isatty() else jobs
-    runner = Runner(asked, writer_for(files), disk=True, index=index, jobs=jobs)
+    runner = Runner(asked, writer_for(files), disk=True, index=True if filters.limit is None else None, jobs=jobs)
     output = RecordOutput(runner, None if count else view, style, choices(filters, keys, read), filters.limit)
     header = "" if count else view.header
     for file in runner.open(files):

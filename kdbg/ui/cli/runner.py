@@ -106,8 +106,8 @@ class Runner:
     `logs` and `disk`: logs, and files of a broker's disk, do in place of captures. `merge`: captures of several places
     are read as one; None does so where it is plain that they are. `timed`: exchanges know where their time went.
     `depth` is how far all messages are read. `fails`: what could not be decoded makes the exit status. `at_once`: each
-    connection that failed to open is told by itself, as soon as it is known. `say` prints a line of text. `index`: the
-    index of a large capture is used, and written where there is none. `jobs` processes, or `AUTO`, work on a capture.
+    connection that failed to open is told by itself, as soon as it is known. `say` prints a line of text. The index of
+    a large capture is used unless `index` is None, and written if it is True. `jobs` processes, or `AUTO`, work on it.
     """
 
     filters: Filters
@@ -118,7 +118,7 @@ class Runner:
     def __init__(
         self, filters: Filters, writer: Writer, *, logs: bool = False, disk: bool = False, merge: bool | None = False,
         timed: bool = False, depth: Depth = "shallow", fails: bool = True, at_once: bool = False,
-        outlet: Outlet | None = None, say: Callable[[str], None] | None = None, index: bool = False,
+        outlet: Outlet | None = None, say: Callable[[str], None] | None = None, index: bool | None = False,
         jobs: int = 1,
     ) -> None:  # fmt: skip
         self.writer, self.filters, self.given = writer, filters, filters
@@ -209,14 +209,7 @@ class Runner:
             return None
         self.files += not isinstance(opened, BrokerFile)
         if type(opened) is Capture and opened.source.pipe is None and not self.writer.live:
-            size = opened.source.extent()[1] or 0
-            self._is_large = size >= INDEXED
-            if self._is_large and self._index:
-                from ...views.index.reader import indexed
-
-                opened, lacks = indexed(opened, self.filters)
-                if lacks and self.left is None and self.filters.last is None:
-                    self._writes_index = bool(self.given) or processes(self.jobs, size) == 1
+            self._is_large = (opened.source.extent()[1] or 0) >= INDEXED
         return OpenFile(self, opened, file, several=several)
 
     def refuse(self, error: CaptureError, file: str = "") -> None:
@@ -238,6 +231,13 @@ class Runner:
         failed to open, which are said otherwise. `counted`: the command counts what is odd in wanted exchanges,
         or does not; otherwise that is done once it is finished with them.
         """
+        plain = not (blocks or through or met or wants or hear or self.outlet or self.timed)
+        if plain and self._is_large and self._index is not None and isinstance(file.capture, Capture):
+            from .index import with_index
+
+            file._opened, lacks = with_index(file.capture, self.filters)
+            if lacks and self._index and self.left is self.filters.last is None:
+                self._writes_index = bool(self.given) or processes(self.jobs, file.source.extent()[1]) == 1
         capture = file.capture
         depth: Depth = "shallow" if self.filters.asks else self._depth
         singly = self.left is not None and not self._is_large

@@ -12,6 +12,7 @@ from .filters import filter_options, take_filters
 from .options import (
     choice_option,
     files_argument,
+    index_option,
     input_options,
     jobs_option,
     latency_option,
@@ -51,6 +52,7 @@ def names(value: str | tuple[str, ...]) -> tuple[str, ...]:
 @filter_options
 @look_options
 @jobs_option
+@index_option
 @merge_option
 @fail_on_option()
 @input_options
@@ -93,5 +95,6 @@ def command(
         return runner.status
     from .stats_tables import StatsOptions, write_stats
 
-    runner = Runner(filters, writer_for(files), logs=True, merge=merge, timed=latency, jobs=jobs)
+    index = False if filters.limit is None else None  # a client's software is known by what came in the same block
+    runner = Runner(filters, writer_for(files), logs=True, merge=merge, timed=latency, index=index, jobs=jobs)
     return write_stats(runner, files, StatsOptions(by, sort, top, format, raw), take_look(options))

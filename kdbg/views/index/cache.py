@@ -32,6 +32,8 @@ ENDING = ".kdbgix"
 PARTS, PART = 8, 4096
 """Places of a capture that are hashed beside its beginning and its end, and bytes of each."""
 ENDS = 1 << 16
+FIRST = 32
+"""Digits at the beginning of a hash that are those of the first bytes."""
 CHUNK = 1 << 20
 OLD = 86_400.0
 """Seconds after which an index that was never completed is removed."""
@@ -45,19 +47,32 @@ class Identity(NamedTuple):
     parts: str
 
 
-def identity(source: Source) -> Identity | None:
-    """Return the identity of an opened file; None for a pipe, and for one that is compressed: it has no places."""
+def identity(source: Source, size: int | None = None) -> Identity | None:
+    """Return the identity of an opened file; None for a pipe, and for one that is compressed: it has no places.
+
+    With `size`, it is that of so many bytes of the file.
+    """
     if not isinstance(source.raw, io.FileIO):
         return None
     file = source.raw.fileno()
     found = os.fstat(file)
     if not stat.S_ISREG(found.st_mode) or os.pread(file, len(ZSTD), 0).startswith((GZIP, ZSTD)):
         return None
-    hashed, size = hashlib.blake2b(digest_size=16), found.st_size
-    hashed.update(os.pread(file, ENDS, 0) + os.pread(file, ENDS, max(size - ENDS, 0)))
+    size = found.st_size if size is None else size
+    first = hashlib.blake2b(os.pread(file, min(PART, size), 0), digest_size=FIRST // 2).hexdigest()
+    hashed, last = hashlib.blake2b(digest_size=16), min(ENDS, size)
+    hashed.update(os.pread(file, last, 0) + os.pread(file, last, size - last))
     for part in range(1, PARTS):
-        hashed.update(os.pread(file, PART, size * part // PARTS))
-    return Identity(size, found.st_mtime_ns, hashed.hexdigest())
+        place = size * part // PARTS
+        hashed.update(os.pread(file, min(PART, size - place), place))
+    return Identity(size, found.st_mtime_ns, first + hashed.hexdigest())
+
+
+def is_longer(source: Source, capture: Identity) -> bool:
+    """Return whether an opened file begins with a capture, and has more bytes."""
+    size = source.extent()[1] or 0
+    before = identity(source, capture.size) if size > capture.size else None
+    return before is not None and before.parts == capture.parts
 
 
 def environment() -> list[Any]:
@@ -72,9 +87,8 @@ def folder() -> Path:
 
 
 def path_of(capture: Identity) -> Path:
-    """Return where the index of a capture is kept in the folder."""
-    named = hashlib.blake2b(repr(tuple(capture)).encode(), digest_size=16).hexdigest()
-    return folder() / f"{named}{ENDING}"
+    """Return where the index of a capture is kept in the folder, also when it has grown."""
+    return folder() / f"{capture.parts[:FIRST]}{ENDING}"
 
 
 def path_beside(name: str) -> Path:
@@ -133,12 +147,16 @@ def checksum(file: int, end: int) -> int:
     return found
 
 
-def find(name: str, capture: Identity) -> tuple[int, Summary] | None:
-    """Return the index of a capture, open, and its summary; None where there is none. It counts as used now."""
-    for path in (path_beside(name), path_of(capture)):
+def find(source: Source, capture: Identity, *, shorter: bool = False) -> tuple[int, Summary] | None:
+    """Return the index of a capture, open, and its summary; None where there is none. It counts as used now.
+
+    With `shorter`, it is one that was written when the capture was shorter.
+    """
+    for path in (path_beside(source.name), path_of(capture)):
         found = load(path)
         if found is not None:
-            if found[1].identity == list(capture):
+            its, resumable = Identity(*found[1].identity), shorter and found[1].checkpoint is not None
+            if (resumable and is_longer(source, its)) or (its == capture and not shorter):
                 with suppress(OSError):
                     os.utime(path)
                 return found

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ...protocol.wire.language import Direction
 
-MAGIC = b"kdbg index 4\n"
+MAGIC = b"kdbg index 5\n"
 TRAILER = struct.Struct("<QQI")
 """Where the summary begins, its bytes, the CRC-32 of all before the trailer."""
 NO_HALF, PIECES = -1, -2
@@ -35,6 +35,10 @@ SAME = {"repeats": ""} | {
     for name, other in (("last_time", "first_time"), ("last_packet", "first_packet"), ("missing", ""))
 }
 """Columns that are not stored where they are the same as another, or all 0."""
+
+
+class Unfit(Exception):
+    """The capture gets no index, or the state at hand is not kept in it: the text says why."""
 
 
 class Columns(dict[str, "array[int]"]):
@@ -107,6 +111,9 @@ class Summary(NamedTuple):
     topics: list[list[str]]
     """The names of topic ids, in the order in which they were learnt."""
     blocks: list[Any]
+    checkpoint: list[int] | None
+    """Where the state of the reading before its last packets is, and its bytes: see checkpoint.py; then how many blocks
+    and exchanges are before it, and how many of these were searched. None where it is not kept."""
 
 
 def planes(numbers: array[int]) -> bytes:

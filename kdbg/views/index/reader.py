@@ -11,11 +11,13 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from ...capture import Capture, Lost, Packet
+from ...capture import Capture, Lost, Packet, open_capture
 from ...capture.keylog import ENVIRONMENT
+from ...exchanges.filters.filter import Check
 from ...exchanges.filters.filter_set import Filters, FilterTally, Tally
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...exchanges.messages.mistakes import Searches
@@ -25,8 +27,11 @@ from ...protocol.findings import Finding
 from ...protocol.findings import unpack as unpack_finding
 from ...protocol.wire.readings.outline import NamesThen
 from .block import Block, Described
-from .cache import find, identity
-from .layout import HALF, NO_HALF, SIDES, Bounds, Counts, Summary
+from .cache import find, identity, load
+from .layout import HALF, NO_HALF, SIDES, Bounds, Counts, Summary, Unfit
+
+if TYPE_CHECKING:
+    from .writer import Recorded
 
 OTHERS = frozenset({"port", "tls_keys", "pid"})
 """Filters with which a capture is read in another way than an index says."""
@@ -112,7 +117,8 @@ class Matching:
         self.names_then = NamesThen(self.topic_names)
         self.findings: list[tuple[Peers, Finding]] = []
         self.tally = FilterTally()
-        filters.check(self.names_then, self.tally)  # which makes the tallies, also where no exchange may pass
+        if summary.exchanges:
+            filters.check(self.names_then, self.tally)  # which makes the tallies, also where no exchange may pass
         self._searches = Searches()
         given = filters.given
         self._numbers = {name: value for name, value in given.items() if name in BY_NUMBER}
@@ -223,16 +229,28 @@ class Matching:
             return
         check = self._filters.check(self.names_then, self._seen)
         assert check is not None
-        self._searches = Searches()
+        self._searches, is_read = Searches(), "where" in self._filters.given
         for bounds, most in self._blocks():
             block = self._block(bounds)
-            rows, is_read = range(most), "where" in self._filters.given
-            for one in block.exchanges(rows) if is_read else self._described(block, rows):
-                if is_read:
-                    self.names_then.at(one.names)
-                check(one)
+            if is_read or self._numbers or not self._note_kinds(block, most, check):
+                for one in block.exchanges(range(most)) if is_read else self._described(block, range(most)):
+                    if is_read:
+                        self.names_then.at(one.names)
+                    check(one)
             if not any(tally.open for tally in self._seen.values()):
                 return
+
+    def _note_kinds(self, block: Block, most: int, check: Check) -> bool:
+        """Have the first exchanges of a block noted by their kinds; return False where that is not possible."""
+        counts = Counter(block.keys[:most])
+        described = {kind: block.described(kind) for kind in counts}
+        for kind, one in described.items() if None not in described.values() else ():
+            assert one is not None
+            self._seen.times = counts[kind]
+            self.names_then.at(block.kinds[kind][3])
+            check(one)
+        self._seen.times = 1
+        return None not in described.values()
 
     def _described(self, block: Block, rows: Iterable[int]) -> Iterator[Exchange]:
         """Yield exchanges of a block as far as filters look at them; each is valid until the next."""
@@ -256,6 +274,39 @@ class Matching:
             yield one
 
 
+def resumed(capture: Capture, path: Path | None = None) -> Recorded | None:
+    """Return what reads a capture on, and extends its index, from where that was written; None where there is none."""
+    known = identity(capture.source)
+    found = find(capture.source, known, shorter=True) if known is not None else None
+    if found is None:
+        return None
+    from . import checkpoint  # which questions do without where the capture is as it was
+    from .writer import Recorded
+
+    file, summary = found
+    try:
+        start, size, *_ = summary.checkpoint or (0, 0)
+        state = checkpoint.load(os.pread(file, size, start), capture.source.raw.fileno(), capture.secrets(None))
+        capture.resume(state["position"], state["starts"][-1], state["read"])
+        return Recorded(state["engine"], capture, path, before=(file, summary, state))
+    except Unfit:
+        return None
+    finally:
+        os.close(file)
+
+
+def extended(name: str) -> tuple[int, Summary] | None:
+    """Extend the index of a capture that has grown; return it as `load` does, None where that is not possible."""
+    with open_capture(name) as capture:
+        recorded = resumed(capture)
+        if recorded is not None:
+            for _ in recorded.chunks(capture.blocks()):
+                recorded.findings.clear()
+            if recorded.path is not None:
+                return load(recorded.path)
+    return None
+
+
 def indexed(capture: Capture, filters: Filters) -> tuple[Capture, bool]:
     """Return a capture, with its index where that can leave out exchanges, and whether it is to get an index."""
     if filters.timed or filters.given.keys() & OTHERS or os.environ.get(ENVIRONMENT):
@@ -265,7 +316,7 @@ def indexed(capture: Capture, filters: Filters) -> tuple[Capture, bool]:
         known = identity(capture.source)
         if known is None:
             return capture, False
-        found = find(capture.source.name, known)
+        found = find(capture.source, known) or extended(capture.source.name)
     if found is None:
         return capture, True
     if filters.but(where=None).asks:  # an expression alone is evaluated for all exchanges

@@ -7,75 +7,84 @@ index has their places, and no bytes of messages.
 from __future__ import annotations
 
 import json
+import os
 import zlib
 from array import array
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from operator import sub
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from ...atomic import AtomicFile
 from ...capture import Capture
+from ...capture.source import CHUNK
 from ...errors import KdbgError
-from ...exchanges.messages.exchange import CapturedMessage, Exchange
+from ...exchanges.messages.exchange import Exchange
 from ...exchanges.messages.mistakes import Searches
 from ...protocol.findings import Finding, pack
-from .cache import clean_up, environment, folder, identity, path_of
-from .layout import COLUMNS, HALF, MAGIC, NO_HALF, PIECES, SAME, SIDES, TRAILER, Bounds, Counts, Summary, planes
+from . import checkpoint
+from .cache import clean_up, environment, folder, identity, is_longer, path_of
+from .layout import COLUMNS, HALF, MAGIC, NO_HALF, SAME, SIDES, TRAILER, Bounds, Counts, Summary, Unfit, planes
+from .places import ABSENT, Places
 
 if TYPE_CHECKING:
     from ...capture.pcap import RawPacket
-    from ...exchanges.engine.driver import Pairing
-    from ...exchanges.messages.peers import Peers
+    from ...exchanges.engine.engine import Engine
+    from ...exchanges.messages.exchange import CapturedMessage
 
 AT_ONCE = 2048
 """Exchanges of a block, at least, unless they are the last."""
 LARGE = 4 << 20
 """Bytes of messages of a block, at least, unless they are few exchanges."""
-BATCHES = 32
-"""Batches of packets that are kept: a message of earlier packets has no place."""
-HEADERS = 256
-"""Bytes of a packet in which a message goes on."""
-SURE = 16
-"""Bytes that a message has in a packet, at least, unless they are its last."""
 MOST_ROWS = 64
 """Partitions that one exchange may name; of more, the index does not say what it is about."""
 MOST_SEARCHED = 500
 """Exchanges that may have been searched for mistakes: each question searches them again, as later results depend on
 how many were searched before."""
 LEVEL = 1
-ABSENT = CapturedMessage(b"", (0, 0), (0, 0), "request")
-"""Stands for the half that an exchange does not have."""
-WHOLE = {CapturedMessage}
-
-
-class Unfit(Exception):
-    """The capture gets no index: the text says why."""
+Before = tuple[int, Summary, checkpoint.State]
+"""The index of a capture when that was shorter, open; its summary, and the state of the reading then."""
 
 
 class IndexWriter:
     """Writes one index; `commit` makes it complete, `drop` leaves none."""
 
-    def __init__(self, capture: Capture, searches: Searches, path: Path | None = None) -> None:
+    def __init__(self, capture: Capture, engine: Engine, path: Path | None = None) -> None:
         found = identity(capture.source)
         if found is None:
             raise Unfit("it is compressed, or not a regular file")
-        self._capture, self._identity, self._searches = capture, found, searches
+        self._capture, self._engine, self._identity = capture, engine, found
+        self._searches: Searches = engine.known.searches
+        self._places = Places(capture)
+        self._end = self._crc = self._all_searched = self._first_number = self._read = self.exchanges = 0
+        self.taken = 0
+        """How many findings of the engine are taken already."""
+        self._checkpoint: list[int] | None = None
+        self._position: dict[str, Any] | None = None
+        self._blocks: list[Bounds] = []
+        self._clear()
         folder().mkdir(mode=0o700, parents=True, exist_ok=True)
         self.path: Path = path or path_of(found)
         self._file = AtomicFile(self.path, private=True).__enter__()
-        self._file.write(MAGIC)
-        self._end, self._crc = len(MAGIC), zlib.crc32(MAGIC)
-        self._batches: deque[tuple[int, bytes, list[RawPacket], int]] = deque(maxlen=BATCHES)
-        self._all_searched = self._first_number = 0
-        self.exchanges = 0
-        self._blocks: list[Bounds] = []
-        self._begin()
-        capture.batch = self._batch
 
-    def _begin(self) -> None:
+    def begin(self, before: Before | None) -> None:
+        """Write what is before all blocks; or what another index has before its checkpoint."""
+        if before is None:
+            self._write(MAGIC)
+            return
+        file, summary, state = before
+        end, _, blocks, self.exchanges, self._all_searched = summary.checkpoint or [0] * 5
+        for place in range(0, end, CHUNK):
+            self._write(os.pread(file, min(CHUNK, end - place), place))
+        self._blocks += summary.blocks[:blocks]
+        self._places.before.extend(state["before"])
+        self._places.starts.extend(state["starts"])
+        self._read, self.taken, self._position = state["read"], state["taken"], state["position"]
+
+    def _clear(self) -> None:
         self._kinds: dict[Any, int] = {}
         self._rows: list[list[int]] = []
         self._shared: dict[Any, int] = {}
@@ -90,21 +99,44 @@ class IndexWriter:
         self._found_kinds: Counter[str] = Counter()
         self._chunks: list[list[Any]] = []
         self._found: list[list[Any]] = []
-        self._pieces: list[list[tuple[int, int]]] = []
+        self._places.pieces = []
         self._held: list[Any] = []
 
-    def _batch(self, data: bytes, raw: list[RawPacket]) -> None:
-        capture = self._capture
-        self._batches.append((capture.packets, data, raw, capture.source.stream.tell() - len(data)))
+    def batch(self, data: bytes, raw: list[RawPacket]) -> None:
+        """Take packets that the engine is about to take; keep its state if these may be the last ones."""
+        read = self._capture.source.stream.tell()
+        start = read - len(data)
+        before, now = self._position, self._capture.position()
+        self._position = now
+        near = self._checkpoint is None and self._identity.size - read < CHUNK
+        if near and before and now and before["state"] == now["state"]:  # which is that after these packets
+            self._keep_state(start)
+        self._places.add(data, raw, start)
+        self._read = read
 
-    def chunk(self, engine: Pairing, exchanges: Sequence[Exchange], found: Sequence[tuple[Peers, Finding]]) -> None:
-        """Take exchanges that came together, and findings of connections that came with them."""
+    def _keep_state(self, start: int) -> None:
+        """Write the state of the reading after the packets so far; the next one begins there."""
+        self._flush()
+        known = self._places
+        state = {
+            "engine": self._engine, "taken": self.taken, "position": self._position, "read": self._read,
+            "before": known.before.tolist(), "starts": [*known.starts[: len(known.before)], start],
+        }  # fmt: skip
+        with suppress(Unfit):
+            data = checkpoint.dump(state, known.find)
+            self._checkpoint = [self._end, len(data), len(self._blocks), self.exchanges, self._all_searched]
+            self._write(data)
+
+    def chunk(self, exchanges: Sequence[Exchange]) -> None:
+        """Take exchanges that came together, with the findings of connections that came since the last ones."""
+        found = self._engine.findings[self.taken :]
         self._found += [[len(self._chunks), peers, pack(finding)] for peers, finding in found]
         if not self._keys:
             self._first_number = exchanges[0].number
         kinds, searches, append = self._kinds, self._searches, self._keys.append
+        count = searches.count
         for exchange in exchanges:  # with few calls, as it runs for every exchange of a capture
-            count, facts, half = searches.count, exchange.facts(), exchange.request or exchange.response or ABSENT
+            facts, half = exchange.facts(), exchange.request or exchange.response or ABSENT
             key = (
                 facts, exchange.version, exchange.client_id, id(exchange.peers), id(exchange.api), id(half.known),
                 half.names, exchange.answered,
@@ -112,6 +144,7 @@ class IndexWriter:
             number = kinds.get(key)
             if number is None or facts is None or exchange.findings or searches.count != count:
                 number = self._kind_of(exchange, half, count)
+                count = searches.count
                 if facts is not None and not exchange.findings:
                     kinds[key] = number
             append(number)
@@ -119,46 +152,30 @@ class IndexWriter:
             self._columns[name].fromlist([getattr(one, name) for one in exchanges])
         for side in SIDES:
             halves = [getattr(one, side) or ABSENT for one in exchanges]
-            data = [half.data for half in halves]
-            sizes = [*map(len, data)]
+            sizes = [len(half.data) for half in halves]
             self._size += sum(sizes)
             times, firsts = [half.first_time for half in halves], [half.first_packet for half in halves]
             lasts = [half.last_packet for half in halves]
+            missing = [half.missing for half in halves]
+            if any(missing) and not all(half.held for half in halves):
+                raise Unfit("messages were given up to save memory")
             numbers = (
-                self._places(halves, data, firsts, lasts), sizes, times, [half.last_time for half in halves],
-                firsts, lasts, [half.missing for half in halves],
+                self._places.of(halves, sizes, firsts, lasts), sizes, times, [half.last_time for half in halves],
+                firsts, lasts, missing,
             )  # fmt: skip
             for name, some in zip(HALF, numbers, strict=True):
                 self._columns[f"{side}_{name}"].fromlist(some)
-        self._chunks.append([len(exchanges), self._counts(engine)])
+        self._chunks.append([len(exchanges), self._counts()])
         self.exchanges += len(exchanges)
         if len(self._keys) >= AT_ONCE or self._size > LARGE:
             self._flush()
 
-    def _counts(self, engine: Pairing) -> Counts:
-        capture, lost = self._capture, self._capture.lost
+    def _counts(self) -> Counts:
+        capture, engine, lost = self._capture, self._engine, self._capture.lost
         return Counts(
             capture.packets, engine.connections, engine.other_connections, None if lost is None else [*lost],
             [*map(pack, capture.problems)],
         )  # fmt: skip
-
-    def _places(
-        self, halves: Sequence[CapturedMessage], found: Sequence[bytes], firsts: list[int], lasts: list[int]
-    ) -> list[int]:
-        """Return where the bytes of messages are, given their bytes, first and last packets."""
-        before, batch, raw, place = self._batches[-1]
-        base, find = before + 1, batch.find
-        if not {*map(type, halves)} <= WHOLE:
-            raise Unfit("messages were given up to save memory")
-        places = [
-            place + find(data, raw[first - base][2]) if before < first == last else NO_HALF
-            for data, first, last in zip(found, firsts, lasts, strict=True)
-        ]
-        if NO_HALF in places or place - 1 in places:
-            for row, half in enumerate(halves):
-                if places[row] in (NO_HALF, place - 1) and half is not ABSENT:
-                    places[row] = self._place(half)
-        return places
 
     def _kind_of(self, exchange: Exchange, half: CapturedMessage, searched: int) -> int:
         """Return the number of what an exchange has in common with others of its block; see `_about_of`."""
@@ -204,52 +221,6 @@ class IndexWriter:
             self._found_kinds[finding.kind] += 1
         return number
 
-    def _place(self, half: CapturedMessage) -> int:
-        """Return where the bytes of a message are, in one piece or in several."""
-        data, first = half.data, half.first_packet
-        if first == half.last_packet:
-            for before, batch, raw, place in reversed(self._batches):
-                if before < first <= before + len(raw):
-                    _, _, start, end = raw[first - before - 1]
-                    at = batch.find(data, start, end)
-                    if at >= 0:
-                        return place + at
-                    break
-        return self._place_pieces(half)
-
-    def _place_pieces(self, half: CapturedMessage) -> int:
-        data, found, at = half.data, list[tuple[int, int]](), -1
-        packets = self._packets(half.first_packet, half.last_packet)
-        while at < len(data) and at != (at := sum(size for _, size in found)):
-            for batch, start, end, place in packets:
-                sure = data[at : at + SURE]
-                where = batch.find(sure, start, min(end, start + HEADERS) if found else end)
-                size = min(end - where, len(data) - at)
-                if where < 0 or (at + size < len(data) and size < SURE):
-                    continue
-                if batch[where : where + size] == data[at : at + size]:
-                    found.append((place + where, size))
-                    at += size
-                    if at == len(data):
-                        break
-        if at != len(data) or not found:
-            raise Unfit("a message is not in it as it was sent")
-        if len(found) == 1:
-            return found[0][0]
-        self._pieces.append(found)
-        return PIECES + 1 - len(self._pieces)
-
-    def _packets(self, first: int, last: int) -> list[tuple[bytes, int, int, int]]:
-        """Return the bytes, begin, end, and place of packets that are kept."""
-        found: list[tuple[bytes, int, int, int]] = []
-        for before, data, raw, place in reversed(self._batches):
-            if before < last:
-                some = raw[max(first - before - 1, 0) : last - before]
-                found = [(data, start, end, place) for _, _, start, end in some] + found
-            if before < first:
-                break
-        return found
-
     def _flush(self) -> None:
         """Write a block of what has come."""
         count, columns = len(self._keys), self._columns
@@ -267,7 +238,7 @@ class IndexWriter:
             zlib.compress(json.dumps(about).encode(), LEVEL),
             _compressed(planes(self._keys)),
             _compressed(b"".join([planes(columns[name]) for name in there])),
-            zlib.compress(json.dumps(self._pieces).encode(), LEVEL),
+            zlib.compress(json.dumps(self._places.pieces).encode(), LEVEL),
         ]
         end, sizes, is_read = self._end, [*map(len, parts)], bool(self._found or self._searched)
         bounds = _bounds(columns, count)
@@ -275,35 +246,33 @@ class IndexWriter:
         self._blocks.append(Bounds(end, sizes, count, first, *bounds, dict(self._found_kinds), is_read))
         for part in parts:
             self._write(part)
-        self._begin()
+        self._clear()
 
     def _write(self, data: bytes) -> None:
         self._file.write(data)
         self._crc = zlib.crc32(data, self._crc)
         self._end += len(data)
 
-    def commit(self, engine: Pairing, found: Sequence[tuple[Peers, Finding]]) -> None:
-        """Make the index complete; `found` are the findings of connections after the last exchange."""
+    def commit(self) -> None:
+        """Make the index complete."""
         self._flush()
-        capture = self._capture
-        if identity(capture.source) != self._identity:
+        capture, engine, now = self._capture, self._engine, identity(self._capture.source)
+        if now != self._identity and not (self._checkpoint and is_longer(capture.source, self._identity)):
             raise Unfit("the capture changed while it was read")
         summary = Summary(
             environment(), list(self._identity), capture.name, capture.bytes, capture.other, capture.first_time,
-            capture.last_time, self.exchanges, [*self._counts(engine)],
-            [[peers, pack(finding)] for peers, finding in found],
-            [[str(topic), name] for topic, name in engine.topic_names.items()], self._blocks,
+            capture.last_time, self.exchanges, [*self._counts()],
+            [[peers, pack(finding)] for peers, finding in engine.findings[self.taken :]],
+            [[str(topic), name] for topic, name in engine.topic_names.items()], self._blocks, self._checkpoint,
         )  # fmt: skip
         start, data = self._end, json.dumps(summary).encode()
         self._write(data)
         self._file.write(TRAILER.pack(start, len(data), self._crc))
-        self._capture.batch = None
         self._file.__exit__(None)
         clean_up()
 
     def drop(self) -> None:
         """Leave no index."""
-        self._capture.batch = None
         self._file.__exit__(Unfit)
 
 
@@ -323,16 +292,23 @@ def _compressed(data: bytes) -> bytes:
 
 def _bounds(columns: dict[str, array[int]], count: int) -> tuple[int, int, int, int, int]:
     """Return what the exchanges of a block lie between, as `Bounds` has it from `first_time` to `last_packet`."""
-    names = ("place", "first_time", "last_time", "first_packet", "last_packet")
+    names = "place", "first_time", "last_time", "first_packet", "last_packet"
     sides: list[list[Sequence[int]]] = [[columns[f"{side}_{name}"] for name in names] for side in SIDES]
     asked, answered = sides
-    both = [row for row in range(count) if asked[0][row] != NO_HALF != answered[0][row]]
-    slowest = max([answered[1][row] - asked[2][row] for row in both], default=-1)
-    found = [row for side in sides for row in zip(*side, strict=True) if row[0] != NO_HALF]
+    if any(NO_HALF in side[0] for side in sides):
+        both = [row for row in zip(*asked, *answered, strict=True) if row[0] != NO_HALF != row[5]]
+        latencies = [row[6] - row[2] for row in both]
+        sides = [[*zip(*[row for row in zip(*side, strict=True) if row[0] != NO_HALF], strict=True)] for side in sides]
+    else:
+        latencies = [*map(sub, answered[1], asked[2])]
+    found = [side for side in sides if side and side[0]]
     if not found:
         return 0, 0, -1, 1 << 62, 0
     _, times, _, firsts, lasts = zip(*found, strict=True)
-    return min(times), max(times), slowest, min(firsts), max(lasts)
+    return (
+        min(map(min, times)), max(map(max, times)), max(latencies, default=-1), min(map(min, firsts)),
+        max(map(max, lasts)),
+    )  # fmt: skip
 
 
 class Recorded:
@@ -345,27 +321,36 @@ class Recorded:
     path: Path | None = None
     _writer: IndexWriter | None = None
 
-    def __init__(self, engine: Any, capture: Capture, path: Path | None = None) -> None:
-        self._engine: Pairing = engine
+    def __init__(
+        self, engine: Any, capture: Capture, path: Path | None = None, *, before: Before | None = None
+    ) -> None:
+        self._engine: Engine = engine
         with self._noting():
-            self._writer = IndexWriter(capture, engine.known.searches, path)
+            self._writer = IndexWriter(capture, engine, path)
+            self._writer.begin(before)
+            capture.batch = self._batch
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)
 
+    def _batch(self, data: bytes, raw: list[RawPacket]) -> None:
+        if self._writer is not None:
+            with self._noting():
+                self._writer.batch(data, raw)
+
     def chunks(self, blocks: Iterable[Any]) -> Iterator[list[Exchange]]:
         """Yield the exchanges that blocks complete."""
-        findings, taken = self._engine.findings, 0
         try:
             for chunk in self._engine.chunks(blocks):
-                with self._noting():
-                    if self._writer is not None:
-                        self._writer.chunk(self._engine, chunk, findings[taken:])
-                yield chunk
-                taken = len(findings)  # who takes them empties the list
-            with self._noting():
                 if self._writer is not None:
-                    self._writer.commit(self._engine, findings[taken:])
+                    with self._noting():
+                        self._writer.chunk(chunk)
+                yield chunk
+                if self._writer is not None:
+                    self._writer.taken = len(self._engine.findings)  # who takes them empties the list
+            if self._writer is not None:
+                with self._noting():
+                    self._writer.commit()
                     self.path, self._writer = self._writer.path, None
         finally:
             self._drop()

@@ -27,11 +27,12 @@ ADDED = {
     "TLS keys out of the memory of processes, by an agent, and by uprobes": 2_400,
     "large captures in less time": 700,
     "tables in Delta Lake: commits, compaction, history, migration": 500,
-    "parts of a capture that several processes read": 1_250,
+    "parts of a capture that several processes read, with filters": 1_450,
     "S3 settings, --fail-on, dashboards": 400,
     "identity of captures, connections and exchanges in tables": 450,
     "archives of many files": 300,
-    "an index of captures": 1_300,
+    "an index of captures, which grows with them": 1_700,
+    "a dissector for Wireshark, and the schema for programs": 600,
     "open connections carried over, and rings that are followed": 400,
 }
 """Lines of kdbg for what was asked for since the goal of 86,000 was set, by what asked for it."""
@@ -115,7 +116,7 @@ def modules_of_a_summary() -> int:
 MEASURES = {
     "folders": Measure(folders, 10, 10),
     "files": Measure(lambda: len(FILES), 600, 700),
-    "lines": Measure(lines, 95_610, 86_000 + sum(ADDED.values())),
+    "lines": Measure(lines, 96_785, 86_000 + sum(ADDED.values())),
     "files with one importer": Measure(with_one_importer, 70, 120),
     "class names in more than two folders": Measure(class_names_in_many_folders, 0, 0),
     "names with a private word": Measure(private_names, 0, 0),

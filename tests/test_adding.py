@@ -196,6 +196,10 @@ def test_a_new_version_is_one_line_to_every_command(checkout: Checkout) -> None:
     assert "v14  request   + new_field\n     response  = v13" in checkout.kdbg("grammar", "metadata")
     explained = checkout.kdbg("explain", data)
     assert "new_field" in explained
+    assert '"metadata.new_field","int32","what this test made up"' in checkout.kdbg("wireshark", "--print")
+    schema = [one for one in checkout.objects("grammar", "--all") if one.get("api") == "Metadata"]
+    assert (schema[0]["max_version"], schema[-1]["version"]) == (14, 14)
+    assert "new_field" in [field["name"] for field in schema[-2]["fields"]]
     assert " bytes decoded" in explained
     newest = checkout.objects("coverage", "metadata")[-1]
     assert (newest["api_version"], newest["since"], newest["request"], newest["brokers"]) == (14, None, [], [])
@@ -215,6 +219,7 @@ def test_a_new_api_is_one_file_and_one_line_to_every_command(checkout: Checkout)
         explained = checkout.kdbg("explain", checkout.encoded(name, 1, {"name": "north", "brightness": 800}))
         assert "brightness" in explained
         assert " bytes decoded" in explained
+    assert '"beacon.brightness","int32","in lumen"' in checkout.kdbg("wireshark", "--print")
     assert checkout.kdbg("grammar", "beacon").startswith("Beacon (key 200): the brightness of a beacon.")
     assert [found["since"] for found in checkout.objects("coverage", "beacon")] == [None, None]
     listed = checkout.kdbg("apis").splitlines()

@@ -116,6 +116,7 @@ TABLE = [
     Row("errors", ("6",), {"construct", "orjson"}),
     Row("apis", (), {"construct", "orjson"}),
     Row("coverage", (), {"construct", "orjson"}),
+    Row("wireshark", ("--print",), {"construct"}),
     Row("pipeline", (CAPTURES / "nothing.pcap", "--out", "nowhere"), ARCHIVES, status=2),
     Row("tables", ("compact", CAPTURES), ARCHIVES, status=2),
     Row("query", ("nowhere", "--ask", "lag", "--show-sql"), {"kdbg.views.tables"}),

@@ -46,6 +46,7 @@ TRAITS = {
     "errors": NOTHING_READ,
     "apis": NOTHING_READ,
     "coverage": NOTHING_READ,
+    "wireshark": NOTHING_READ,
     "pipeline": Traits(shows=False),
     "tables": NOTHING_READ,
     "query": Traits(values=True),

@@ -138,7 +138,7 @@ COMMANDS = {
     "explain": "explain", "stats": "stats", "records": "records", "query": "query", "diff": "diff", "lint": "lint",
     "readiness": "readiness", "send": "send", "proxy": "proxy", "replay": "replay", "mock": "replay",
     "redact": "redact", "export": "redact", "pipeline": "pipeline", "tables": "pipeline", "report": "diagnose",
-    "index": "index",
+    "index": "index", "wireshark": "wireshark",
 }  # fmt: skip
 """The pages that have the options of a command, by the command."""
 PARTS: dict[tuple[str, str], Callable[[], str]] = {

@@ -54,6 +54,7 @@ GROUPS = {
         "errors": "Look up error codes.",
         "apis": "List API keys, versions and aliases.",
         "coverage": "List supported API versions and how each was verified.",
+        "wireshark": "Write or install a Wireshark dissector of every API version.",
     },
     "Archives and reports": {
         "pipeline": "Decode large capture archives into tables with Spark.",

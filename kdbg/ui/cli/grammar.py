@@ -35,13 +35,16 @@ NOTATION, TYPES = ("notation", "bnf", "optional"), ("types", "type")
 @click.option("--version", "-v", type=int, metavar="N", shell_complete=api_versions,
               help="Print the message schema of this version.")  # fmt: skip
 @click.option("--diff", type=int, nargs=2, metavar="N M", shell_complete=api_versions, help="Compare two versions.")
+@click.option("--all", "everything", is_flag=True,
+              help="Print all schemas for programs, with --format json: see kdbg guide json schema.")  # fmt: skip
 @click.option("--request", "direction", flag_value="request", help="Print only the request.")
 @click.option("--response", "direction", flag_value="response", help="Print only the response.")
 @format_option
 @color_option
 @definitions_option
 def command(names: tuple[str, ...], files: tuple[str, ...], compatible: bool, version: int | None,
-            diff: tuple[int, int] | None, direction: str | None, format: str, color: str) -> int:  # fmt: skip
+            diff: tuple[int, int] | None, everything: bool, direction: str | None, format: str,
+            color: str) -> int:  # fmt: skip
     """Print a message schema, or compare two versions.
 
     The schema is printed in the BNF of Kafka's protocol guide. API is a name, an alias or a key; `frame`, `header`,
@@ -57,7 +60,15 @@ def command(names: tuple[str, ...], files: tuple[str, ...], compatible: bool, ve
     kdbg grammar consumer-protocol-subscription --version 1
     kdbg grammar --definition FooRequest.json --definition FooResponse.json --version 2
     kdbg grammar --compatible 1.0/FooRequest.json 2.0/FooRequest.json 3.0/FooRequest.json
+    kdbg grammar --all --format json > schema.jsonl
     """
+    if everything:
+        if names or files or compatible or version is not None or diff or direction:
+            raise click.UsageError("--all can only be combined with --format json and --definitions")
+        if format != "json":
+            raise click.UsageError("--all requires --format json; kdbg grammar API prints one schema as text")
+        write_out(schema())
+        return 0
     if compatible and (files or version is not None or diff or direction):
         raise click.UsageError("--compatible can only be combined with --format")
     if len(names) > 1 and not compatible:
@@ -133,6 +144,15 @@ def texts(api: str | None, asked: SchemaRequest) -> Iterator[str | bytes]:
             yield dump(typetext.type_object(found)) if json else typetext.type_page(found, look)
     else:
         yield from grammar_texts(api_or_payload(api), asked)
+
+
+def schema() -> Iterator[bytes]:
+    """Yield the lines of the schema of all APIs."""
+    from ...protocol.grammars import apis
+    from ...views.render.jsonlines import dump
+    from ...views.render.schema import schema_objects
+
+    yield from map(dump, schema_objects(apis()))
 
 
 def defined(files: tuple[str, ...], asked: SchemaRequest) -> Iterator[str | bytes]:

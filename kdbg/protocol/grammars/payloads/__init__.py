@@ -136,16 +136,21 @@ subscription_data: Final = HintedHolding(ASSIGNOR, {
 assignment_data: Final = HintedHolding(ASSIGNOR, {"stream": ("AssignmentInfo",)})
 
 
-def sole(name: str) -> Holding:
-    """Return the holding of bytes that are always the payload of this name."""
-    return lambda data, around: [payload(name)]
+@dataclass(frozen=True)
+class SoleHolding:
+    """The holding of bytes that are always the payload of this name."""
+
+    name: str
+
+    def __call__(self, data: bytes, around: Around) -> list[Readable]:
+        return [payload(self.name)]
 
 
-connect_allocation: Final = sole("ConnectAssignment")
+connect_allocation: Final = SoleHolding("ConnectAssignment")
 """What a Connect worker reports that it runs: that of the assignment it was given."""
-classic_subscription: Final = sole("ConsumerProtocolSubscription")
+classic_subscription: Final = SoleHolding("ConsumerProtocolSubscription")
 """What a classic member joined a group of the new protocol with."""
-principal: Final = sole("DefaultPrincipalData")
+principal: Final = SoleHolding("DefaultPrincipalData")
 """Who sent a forwarded request, as Kafka's own principal builder writes it; others may write anything."""
 
 
@@ -270,7 +275,7 @@ TOPICS: Mapping[str, RecordPayloads] = {
     )
 }
 """Kafka's internal topics by name. Those of Connect and of Streams hold what their users chose, JSON as a rule."""
-CONTROL = RecordPayloads(sole("ControlRecordKey"), control_value)
+CONTROL = RecordPayloads(SoleHolding("ControlRecordKey"), control_value)
 """The records of control batches, in any topic."""
 SECRETIVE_ID = UUID(int=1)
 """The id of that topic, which is the same everywhere (KIP-595)."""

@@ -3,7 +3,7 @@
 local byte, floor, format = string.byte, math.floor, string.format
 local add, range, set_text, set_len = TreeItem.add, Tvb.range, TreeItem.set_text, TreeItem.set_len
 local NODES, APIS, PAYLOADS, NAMES, ERRORS = DATA.nodes, DATA.apis, DATA.payloads, DATA.names, DATA.errors
-local MAX_SIZE, MAX_ITEMS, MAX_DEPTH, MAX_CLIENT_ID, NEAR, PEEK = 0x40000000, 500000, 4, 1024, 1000, 2048
+local MAX_SIZE, MAX_ITEMS, MAX_DEPTH, MAX_CLIENT_ID, NEAR, PEEK, TEXT = 0x40000000, 500000, 4, 1024, 1000, 2048, 100
 
 local kdbg = Proto("kdbg", "Apache Kafka (kdbg)")
 
@@ -134,9 +134,14 @@ local function varint(s, p, c, label)
   return raw / 2, at
 end
 
+-- Return a number where it is exact as one, else an Int64: to make one costs.
 local function varlong(s, p, c, label)
   local low, high, at = groups(s, p, c, label, 10)
   local odd = low % 2 == 1
+  if high < 0x100000 then
+    local value = floor((high * 0x100000000 + low) / 2)
+    return odd and -value - 1 or value, at
+  end
   low, high = floor(low / 2) + high % 2 * 0x80000000, floor(high / 2)
   if odd then low, high = 0xffffffff - low, 0xffffffff - high end
   return Int64.new(low, high), at
@@ -192,7 +197,7 @@ local MEANINGS = {
   names = function(value, names) return names[value] and format(" (%s)", names[value]) or "" end,
 }
 
-local function printable(s) return s:find("^[\t\n\r -~\128-\255]*$") and not s:find("[\192\193\245-\255]") end
+local function printable(s) return s:find("^[\t\n\r -~\194-\244\128-\191]*$") end
 
 local function note_error(value, p, tree, c)
   c.errors[#c.errors + 1] = ERRORS[value] or tostring(value)
@@ -257,18 +262,29 @@ function make.fixed(node)
   end
 end
 
-local function numeric(read)
+-- A varint. In the records of a batch `c.absolute` says which field shows what a delta stands for, and from where on.
+local function numeric(read, long)
   return function(node)
     local field, label, keep = fields[node[2]], labels[node[2]], node.keep
     return function(s, p, tree, c)
       local value, at = read(s, p, c, label)
-      if tree then add(tree, field, range(c.tvb, p - 1, at - p), value) end
       if keep then c.seen[keep] = value end
+      if tree then
+        local absolute = keep and c.absolute and c.absolute[keep]
+        if absolute then
+          value = absolute.base + value
+          local item = add(tree, absolute.field, range(c.tvb, p - 1, at - p), value)
+          if absolute.meaning then item:append_text(absolute.meaning(value:tonumber())) end
+        else
+          if long and type(value) == "number" then value = Int64.new(value) end
+          add(tree, field, range(c.tvb, p - 1, at - p), value)
+        end
+      end
       return at
     end
   end
 end
-make.unsigned_varint, make.varint, make.varlong = numeric(unsigned_varint), numeric(varint), numeric(varlong)
+make.unsigned_varint, make.varint, make.varlong = numeric(unsigned_varint), numeric(varint), numeric(varlong, true)
 
 local topic_names = {}
 
@@ -302,12 +318,10 @@ local function hidden(node, c)
   return not (DATA.public:find(" " .. says .. " ", 1, true) or DATA.public:find(" " .. key .. " ", 1, true))
 end
 
-local function show_bytes(tree, field, label, p, at, stop, c, s)
-  local item = tree:add(field, c.tvb(at - 1, stop - at))
-  if stop - at <= 4096 then
-    local text = s:sub(at, stop - 1)
-    if text ~= "" and printable(text) then item:append_text(format(" (%s)", text)) end
-  end
+local function show_bytes(tree, field, at, stop, c, s)
+  local item = add(tree, field, range(c.tvb, at - 1, stop - at))
+  local text = s:sub(at, stop - at > TEXT and at + TEXT - 1 or stop - 1)
+  if text ~= "" and printable(text) then item:append_text(" (" .. text .. (stop - at > TEXT and "…)" or ")")) end
   return item
 end
 
@@ -348,7 +362,7 @@ function make.sized(node)
       elseif text then
         tree:add_packet_field(field, c.tvb(at - 1, length), ENC_UTF_8)
       else
-        local item = show_bytes(tree, field, label, p, at, stop, c, s)
+        local item = show_bytes(tree, field, at, stop, c, s)
         if node.holds and length > 0 then open_payload(node.holds, s, at, stop, item, c) end
       end
     end
@@ -664,30 +678,29 @@ local function within(c, tvb, stop)
   return setmetatable({ tvb = tvb or c.tvb, stop = stop, seen = {} }, { __index = c })
 end
 
-local show_value = function(node, s, p, tree, c, label) end
-
--- Read the records of a batch; each has its absolute offset and time beside what was sent.
+-- Read the records of a batch.
 local function read_records(s, p, stop, count, batch, tree, c)
   local inner = within(c, c.tvb, stop)
-  local reader = readers[DATA.record]
-  local list = tree:add(c.tvb(p - 1, stop - p), format("records: %d", count))
+  inner.absolute = batch.absolute
+  local reader, field = readers[DATA.record], fields[DATA.record_field]
+  local list = add(tree, range(c.tvb, p - 1, stop - p), format("records: %d", count))
   for i = 0, count - 1 do
     if not shown(list, c, 6) then return end
     local length, at = varint(s, p, inner, "length of a record")
     need(inner, at, length < 0 and 1 / 0 or length, "record")
-    local item = list:add(fields[DATA.record_field], c.tvb(p - 1, at + length - p))
+    local item = add(list, field, range(c.tvb, p - 1, at + length - p))
     set_text(item, indexed("records", i))
     inner.stop = at + length
     if reader(s, at, item, inner) ~= inner.stop then fail(at, "record %d does not fill its length of %d bytes", i, length) end
-    inner.stop = stop
     if batch.control then
       local kind = inner.seen.key and #inner.seen.key >= 4 and int16(inner.seen.key, 3) or -1
-      item:add(F.control, c.tvb(p - 1, at + length - p), DATA.control[kind] or format("UNKNOWN_%d", kind)):set_generated()
+      item:add(F.control, range(c.tvb, p - 1, inner.stop - p), DATA.control[kind] or format("UNKNOWN_%d", kind)):set_generated()
     end
-    item:add(F.offset, c.tvb(p - 1, at + length - p), batch.offset + inner.seen.offset_delta):set_generated()
-    local time = batch.append_time or batch.timestamp + inner.seen.timestamp_delta
-    item:add(F.timestamp, c.tvb(p - 1, at + length - p), time):set_generated():append_text(time_of(time:tonumber()))
-    p = at + length
+    if batch.append_time then
+      item:add(F.timestamp, range(c.tvb, p - 1, inner.stop - p), batch.append_time):set_generated()
+        :append_text(time_of(batch.append_time:tonumber()))
+    end
+    p, inner.stop = inner.stop, stop
   end
   if p ~= stop then fail(p, "%d bytes after the last record", stop - p) end
 end
@@ -698,9 +711,10 @@ local function read_batch(s, p, stop, tree, c)
   local at = header(s, p, tree, inner)
   check_crc(s, p + 17, p + 21, stop - 1, 0x82f63b78, tree, c)
   local attributes, count = inner.seen.attributes, inner.seen.records_count
-  local batch = { offset = c.tvb(p - 1, 8):int64(), timestamp = c.tvb(p + 26, 8):int64() }
-  batch.control = band(attributes, 0x20) ~= 0
-  if band(attributes, 8) ~= 0 then batch.append_time = c.tvb(p + 34, 8):int64() end
+  local batch = { control = band(attributes, 0x20) ~= 0 }
+  batch.absolute = { offset_delta = { field = F.offset, base = c.tvb(p - 1, 8):int64() } }
+  if band(attributes, 8) ~= 0 then batch.append_time = c.tvb(p + 34, 8):int64()
+  else batch.absolute.timestamp_delta = { field = F.timestamp, base = c.tvb(p + 26, 8):int64(), meaning = time_of } end
   local codec = band(attributes, 7)
   if codec == 0 then return read_records(s, at, stop, count, batch, tree, c) end
   local item = tree:add(F.records, c.tvb(at - 1, stop - at))
@@ -782,7 +796,7 @@ end
 -- garbage collector goes over all of it again and again. `seen_in` gives frame -> the number of the request that its
 -- message is or answers, `more_in` the same by direction and correlation id for further messages of a frame.
 local connections, oddities, seen_in, more_in, requests
-local connection, source -- those of the packet that is dissected
+local connection, source, frame, visited -- those of the packet that is dissected
 local SILENT = -1 -- in place of the response's frame: there will be none
 
 function kdbg.init()
@@ -921,8 +935,8 @@ local function describe(pinfo, direction, name, version, c)
     end
   end
   if text:find("%c") then text = text:gsub("%c", "?") end
-  if described == pinfo.number then pinfo.cols.info:append(" | " .. text) else pinfo.cols.info:set(text) end
-  described = pinfo.number
+  if described == frame then pinfo.cols.info:append(" | " .. text) else pinfo.cols.info:set(text) end
+  described = frame
   return text
 end
 
@@ -933,7 +947,7 @@ local function broken(item, why, c)
 end
 
 local function request_of(tvb, s, pinfo, item, c)
-  local key, version, id, first = int16(s, 5), int16(s, 7), int32(s, 9), not pinfo.visited
+  local key, version, id, first = int16(s, 5), int16(s, 7), int32(s, 9), not visited
   local api = APIS[key]
   local layout = DATA.headers.request[api and (version <= api.headerless_until and 1 or version >= api.flexible and 3) or 2]
   local p, why = read_part(layout, s, 5, item, c)
@@ -942,12 +956,12 @@ local function request_of(tvb, s, pinfo, item, c)
     return name_of(key), version
   end
   local known = requests
-  local request = not first and known_request(pinfo.number, "request", id)
+  local request = not first and known_request(frame, "request", id)
   if not request then
     request = known.count + 1
-    known.count, known.frame[request], known.call[request] = request, pinfo.number, key * 0x10000 + version
+    known.count, known.frame[request], known.call[request] = request, frame, key * 0x10000 + version
     known.client[request], known.response[request] = c.seen.client_id or false, 0
-    remember(pinfo.number, "request", id, request)
+    remember(frame, "request", id, request)
   end
   local answered_in = known.response[request]
   if item then
@@ -972,17 +986,17 @@ local function request_of(tvb, s, pinfo, item, c)
 end
 
 local function response_of(tvb, s, pinfo, item, c)
-  local id, first, number, known = int32(s, 5), not pinfo.visited, pinfo.number, requests
+  local id, first, known = int32(s, 5), not visited, requests
   local request
   if not first then
-    request = known_request(number, "response", id)
+    request = known_request(frame, "response", id)
   else
     request = connection.requests[id]
     if request then
-      answer(request, connection.sent[id], number, pinfo.abs_ts, id)
+      answer(request, connection.sent[id], frame, pinfo.abs_ts, id)
       connection.requests[id], connection.sent[id] = nil, nil
     else
-      connection.early[id] = { frame = number, time = pinfo.abs_ts }
+      connection.early[id] = { frame = frame, time = pinfo.abs_ts }
     end
   end
   local key, version
@@ -1017,9 +1031,8 @@ local function response_of(tvb, s, pinfo, item, c)
 end
 
 -- Whether a message is a SASL token without a Kafka header: they follow SaslHandshake v0, until a request comes.
-local function is_token(s, size, pinfo, from_client)
-  local key = s:sub(1, 32)
-  if pinfo.visited then return oddity(pinfo.number, key) end
+local function is_token(s, size, from_client)
+  if visited then return oddity(frame, s:sub(1, 32)) end
   if not connection.sasl then return false end
   if from_client then
     if is_request(s, 5, size, true) then
@@ -1032,18 +1045,17 @@ local function is_token(s, size, pinfo, from_client)
   else
     connection.tokens = connection.tokens - 1
   end
-  note_oddity(pinfo.number, key, true)
+  note_oddity(frame, s:sub(1, 32), true)
   return true
 end
 
-local undecoded
-
+local whole -- the dissector as an object, to ask whether anybody wants its items
 local context = { seen = {}, topics = {}, errors = {}, budget = {} }
 
 local function message(tvb, pinfo, root)
   local length = tvb:len()
   local s = tvb:raw(0, length)
-  local item = (root.visible or root:referenced(kdbg.dissector)) and root:add(kdbg, range(tvb, 0, length)) or nil
+  local item = root:referenced(whole) and root:add(kdbg, range(tvb, 0, length)) or nil
   if undecoded then
     if item then item:add(F.bytes, range(tvb, 0, length)):add_proto_expert_info(X.undecoded) end
     return length
@@ -1056,7 +1068,7 @@ local function message(tvb, pinfo, root)
   if c.errors[1] then c.errors = {} end
   if item then item:add(F.size, range(tvb, 0, 4)) end
   local direction, name, version = from_client and "request" or "response", nil, nil
-  if is_token(s, size, pinfo, from_client) then
+  if is_token(s, size, from_client) then
     name = "SaslToken"
     if item and secrets then item:add(F.token, range(tvb, 4, length - 4))
     elseif item then valueless(item, F.token, 5, length + 1, c, format(HIDDEN, "token", length - 4)) end
@@ -1102,10 +1114,10 @@ local function next_message(s, p, from_client)
 end
 
 -- Return the length of the message at `offset`, its size included, or of the bytes before the next one.
-local function length_of(tvb, pinfo, offset)
+local function length_of(tvb, _, offset)
   local left, known = tvb:reported_length_remaining(offset), nil
-  if pinfo.visited then
-    known = oddity(pinfo.number, offset .. " " .. left)
+  if visited then
+    known = oddity(frame, offset .. " " .. left)
   else
     local from_client = connection.client == source
     local s = tvb:raw(offset, math.min(left, tvb:len() - offset, PEEK))
@@ -1113,7 +1125,7 @@ local function length_of(tvb, pinfo, offset)
       s = tvb:raw(offset, math.min(left, tvb:len() - offset))
       known = next_message(s, 1, from_client) - 1
       if known == #s then known = left end
-      note_oddity(pinfo.number, offset .. " " .. left, known)
+      note_oddity(frame, offset .. " " .. left, known)
     end
   end
   undecoded = known ~= nil
@@ -1133,18 +1145,25 @@ end
 
 local function dissect(tvb, pinfo, tree)
   find_connection(pinfo)
+  frame, visited = pinfo.number, pinfo.visited
   if connection.client == nil then
     find_client(pinfo, tvb:raw(0, tvb:len()))
-    connection.first = pinfo.number
+    connection.first = frame
   end
-  if connection.client == nil or pinfo.number < connection.first then return 0 end
-  if described == pinfo.number and pinfo.visited then described = nil end
+  if connection.client == nil or frame < connection.first then return 0 end
+  if visited and described == frame then described = nil end
   pinfo.cols.protocol = "Kafka"
-  dissect_tcp_pdus(tvb, tree, 4, length_of, message)
-  return tvb:len()
+  local length = tvb:len()
+  if length == tvb:reported_len() and length > 3 and length_of(tvb, pinfo, 0) == length then
+    message(tvb, pinfo, tree) -- as most packets are: one message
+  else
+    dissect_tcp_pdus(tvb, tree, 4, length_of, message)
+  end
+  return length
 end
 
 kdbg.dissector = dissect
+whole = kdbg.dissector
 
 -- Whether a packet without a connection begins with a request, on whatever port.
 local function begins_connection(tvb)

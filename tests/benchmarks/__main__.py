@@ -12,6 +12,7 @@ filters     what `--where` and plain filters cost beside none
 commands    what an exchange costs in each command that reads captures; what a connection costs, and a start
 index       what an index of 0.8 GB costs, and questions with it
 starts      commands that do next to nothing
+wireshark   tshark with kdbg's dissector, beside its own
 proxy       `kdbg proxy` between librdkafka's producer and a broker, beside none
 jobs        `--jobs 2` of decode and report, beside one process
 stages      where the time goes, for captures of up to 4 GB
@@ -94,6 +95,11 @@ class Bench:
 
         return report(self.paths, self.rounds)
 
+    def wireshark(self) -> list[Table]:
+        from .dissector import report
+
+        return report(self.paths, self.rounds)
+
     def proxy(self) -> list[Table]:
         from .proxied import report
 
@@ -113,7 +119,8 @@ class Bench:
 PARTS: dict[str, Callable[[Bench], list[Table]]] = {
     "views": Bench.views, "clients": Bench.clients, "robustness": Bench.robustness, "decoders": Bench.decoders,
     "filters": Bench.filters, "commands": Bench.commands, "index": Bench.index, "starts": Bench.starts,
-    "jobs": Bench.jobs, "proxy": Bench.proxy, "stages": Bench.stages, "pipeline": Bench.pipeline,
+    "jobs": Bench.jobs, "wireshark": Bench.wireshark, "proxy": Bench.proxy, "stages": Bench.stages,
+    "pipeline": Bench.pipeline,
 }  # fmt: skip
 
 

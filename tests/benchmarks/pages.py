@@ -19,6 +19,7 @@ MARKS = {
     "views": ("views", "formats", "first lines"), "clients": ("clients",), "robustness": ("robustness", "connections"),
     "decoders": ("decoders",), "starts": ("starts",), "jobs": ("jobs",), "filters": ("filters",),
     "commands": ("commands", "connections and starts"), "stages": ("stages",), "proxy": ("proxy",),
+    "wireshark": ("wireshark",),
     "pipeline": ("pipeline", "pipeline by stage"),
 }  # fmt: skip
 """By marker of the page on speed, the tables between its two halves."""

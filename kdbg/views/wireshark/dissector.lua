@@ -7,13 +7,18 @@ local MAX_SIZE, MAX_ITEMS, MAX_DEPTH, MAX_CLIENT_ID, NEAR, PEEK, TEXT = 0x400000
 
 local kdbg = Proto("kdbg", "Apache Kafka (kdbg)")
 
-kdbg.prefs.ports = Pref.range("TCP ports", "9092", "TCP ports of brokers. Other ports are recognised by the first request.", 65535)
-kdbg.prefs.secrets = Pref.bool("Show secrets", false, "Show passwords, tokens, keys and sensitive configuration values.")
-kdbg.prefs.crc = Pref.uint("Largest batch to check", 65536, "Check the CRC of batches up to this size in bytes. 0 checks none.")
+kdbg.prefs.ports = Pref.range("TCP ports", "9092",
+  "TCP ports of brokers. Other ports are recognised by the first request.", 65535)
+kdbg.prefs.secrets = Pref.bool("Show secrets", false,
+  "Show passwords, tokens, keys and sensitive configuration values.")
+kdbg.prefs.crc = Pref.uint("Largest batch to check", 65536,
+  "Check the CRC of batches up to this size in bytes. 0 checks none.")
 
 local secrets, largest_crc = false, 65536 -- the preferences; to ask for them at each field costs
 
-local function text_field(abbrev, name, about) return ProtoField.string("kdbg." .. abbrev, name, base.UNICODE, about) end
+local function text_field(abbrev, name, about)
+  return ProtoField.string("kdbg." .. abbrev, name, base.UNICODE, about)
+end
 
 local F = {
   api = text_field("api", "api", "name of the API"),
@@ -26,18 +31,21 @@ local F = {
   bytes = ProtoField.bytes("kdbg.bytes", "bytes", base.NONE, "bytes that no field takes"),
   body = ProtoField.bytes("kdbg.body", "body", base.NONE, "body of an API or a version that this file does not know"),
   token = ProtoField.bytes("kdbg.token", "token", base.NONE, "SASL token without a Kafka header"),
-  unknown_tag = ProtoField.bytes("kdbg.unknown_tagged_field", "unknown tagged field", base.NONE, "tagged field that this version does not have"),
+  unknown_tag = ProtoField.bytes("kdbg.unknown_tagged_field", "unknown tagged field", base.NONE,
+    "tagged field that this version does not have"),
   records = ProtoField.bytes("kdbg.compressed_records", "compressed_records", base.NONE, "records as they were sent"),
   offset = ProtoField.int64("kdbg.record.offset", "offset", base.DEC, nil, nil, "offset of the record"),
   control = text_field("record.control", "control", "type of a control record"),
-  timestamp = ProtoField.int64("kdbg.record.timestamp", "timestamp", base.DEC, nil, nil, "timestamp of the record in ms since 1970"),
+  timestamp = ProtoField.int64("kdbg.record.timestamp", "timestamp", base.DEC, nil, nil,
+    "timestamp of the record in ms since 1970"),
   request_in = ProtoField.framenum("kdbg.request_in", "request in frame", base.NONE, frametype.REQUEST),
   response_in = ProtoField.framenum("kdbg.response_in", "response in frame", base.NONE, frametype.RESPONSE),
   time = ProtoField.relative_time("kdbg.time", "time", "time from the request to the response"),
 }
 
 local function expert_info(name, text, severity)
-  return ProtoExpert.new("kdbg." .. name, text, expert.group[severity == "ERROR" and "MALFORMED" or "PROTOCOL"], expert.severity[severity])
+  local group = severity == "ERROR" and "MALFORMED" or "PROTOCOL"
+  return ProtoExpert.new("kdbg." .. name, text, expert.group[group], expert.severity[severity])
 end
 
 local X = {
@@ -59,15 +67,17 @@ local X = {
 
 local TYPES = {
   int8 = ftypes.INT8, int16 = ftypes.INT16, int32 = ftypes.INT32, int64 = ftypes.INT64, uint16 = ftypes.UINT16,
-  uint32 = ftypes.UINT32, float64 = ftypes.DOUBLE, boolean = ftypes.BOOLEAN, varint = ftypes.INT32, varlong = ftypes.INT64,
-  unsigned_varint = ftypes.UINT32, uuid = ftypes.GUID, text = ftypes.STRING, bytes = ftypes.BYTES, none = ftypes.NONE,
+  uint32 = ftypes.UINT32, float64 = ftypes.DOUBLE, boolean = ftypes.BOOLEAN, varint = ftypes.INT32,
+  varlong = ftypes.INT64, unsigned_varint = ftypes.UINT32, uuid = ftypes.GUID, text = ftypes.STRING,
+  bytes = ftypes.BYTES, none = ftypes.NONE,
 }
 local UNBASED = { float64 = true, boolean = true, uuid = true, text = true, bytes = true, none = true }
 local fields, labels = {}, {}
 for i, field in ipairs(DATA.fields) do
   local path, type, about, names = field[1], field[2], field[3], NAMES[field[4]]
   labels[i] = path:match("[^.]+$")
-  fields[i] = ProtoField.new(labels[i], "kdbg." .. path, TYPES[type], names, not UNBASED[type] and base.DEC or nil, nil, about)
+  local base_of = not UNBASED[type] and base.DEC or nil
+  fields[i] = ProtoField.new(labels[i], "kdbg." .. path, TYPES[type], names, base_of, nil, about)
 end
 DATA.fields = nil
 local all = {}
@@ -192,7 +202,9 @@ local function names_of_bits(value, names)
 end
 
 local MEANINGS = {
-  timestamp = function(value, names) return names and names[value] and format(" (%s)", names[value]) or time_of(value) end,
+  timestamp = function(value, names)
+    return names and names[value] and format(" (%s)", names[value]) or time_of(value)
+  end,
   bits = names_of_bits,
   names = function(value, names) return names[value] and format(" (%s)", names[value]) or "" end,
 }
@@ -384,43 +396,37 @@ function make.rest(node)
   end
 end
 
+-- Read one tagged field of so many bytes.
+local function tagged_field(tags, tag, size, s, p, tree, c)
+  need(c, p, size, "tagged field")
+  if tags[tag] then
+    local taken = readers[tags[tag]](s, p, tree, c) - p
+    if taken ~= size then fail(p, "tagged field %d has %d bytes, its value takes %d", tag, size, taken) end
+  elseif tree then
+    tree:add(F.unknown_tag, c.tvb(p - 1, size)):prepend_text(format("tag %d: ", tag))
+  end
+  return p + size
+end
+
 -- Tagged fields (KIP-482): a count, then tag, size and value of each.
 local function tagged_fields(tags, s, p, tree, c)
   local count, at = unsigned_varint(s, p, c, "tagged_fields")
   for _ = 1, count do
-    local start, tag, size = at, nil, nil
-    tag, at = unsigned_varint(s, at, c, "tag")
-    size, at = unsigned_varint(s, at, c, "size of a tagged field")
-    need(c, at, size, "tagged field")
-    if tags[tag] then
-      local stop = readers[tags[tag]](s, at, tree, c)
-      if stop ~= at + size then fail(at, "tagged field %d has %d bytes, its value takes %d", tag, size, stop - at) end
-    elseif tree then
-      tree:add(F.unknown_tag, c.tvb(at - 1, size)):prepend_text(format("tag %d: ", tag))
-    end
-    at = at + size
+    local tag, after = unsigned_varint(s, at, c, "tag")
+    local size, start = unsigned_varint(s, after, c, "size of a tagged field")
+    at = tagged_field(tags, tag, size, s, start, tree, c)
   end
   return at
 end
 
 -- Optional fields (the draft of KIP-482): size, tag and value of each; size 0 ends them.
 local function optional_fields(tags, s, p, tree, c)
-  local at = p
   while true do
-    local size
-    size, at = varint(s, at, c, "size of an optional field")
+    local size, at = varint(s, p, c, "size of an optional field")
     if size == 0 then return at end
-    if size < 0 then fail(at, "optional field has the size %d", size) end
-    need(c, at, size + 2, "optional field")
-    local tag = uint16(s, at)
-    at = at + 2
-    if tags[tag] then
-      local stop = readers[tags[tag]](s, at, tree, c)
-      if stop ~= at + size then fail(at, "optional field %d has %d bytes, its value takes %d", tag, size, stop - at) end
-    elseif tree then
-      tree:add(F.unknown_tag, c.tvb(at - 1, size)):prepend_text(format("tag %d: ", tag))
-    end
-    at = at + size
+    if size < 0 then fail(p, "optional field has the size %d", size) end
+    need(c, at, 2, "tag")
+    p = tagged_field(tags, uint16(s, at), size, s, at + 2, tree, c)
   end
 end
 
@@ -468,7 +474,7 @@ function make.struct(node)
   if learns then -- a topic's name and id stand side by side
     return function(s, p, tree, c)
       c.seen.topic, c.seen.topic_id = nil, nil
-      local at = read(s, p, nil, { tvb = c.tvb, stop = c.stop, seen = c.seen, topics = {}, errors = {} })
+      read(s, p, nil, { tvb = c.tvb, stop = c.stop, seen = c.seen, topics = {}, errors = {} })
       local id, name = c.seen.topic_id, c.seen.topic
       if id and name and name ~= "" and id ~= ("\0"):rep(16) then topic_names[id] = name end
       return read(s, p, tree, c)
@@ -636,16 +642,16 @@ end
 
 local function crc(s, from, to, polynomial)
   local steps = crc_tables[polynomial] or crc_table(polynomial)
-  local XOR, first, second, third, fourth = XOR, steps[1], steps[2], steps[3], steps[4]
+  local xor, first, second, third, fourth = XOR, steps[1], steps[2], steps[3], steps[4]
   local a, b, c, d = 255, 255, 255, 255 -- the lowest byte first
   for i = from, to do
-    local k = XOR[a * 256 + byte(s, i)]
-    a, b, c, d = XOR[b * 256 + first[k]], XOR[c * 256 + second[k]], XOR[d * 256 + third[k]], fourth[k]
+    local k = xor[a * 256 + byte(s, i)]
+    a, b, c, d = xor[b * 256 + first[k]], xor[c * 256 + second[k]], xor[d * 256 + third[k]], fourth[k]
   end
   return 255 - a + (255 - b) * 0x100 + (255 - c) * 0x10000 + (255 - d) * 0x1000000
 end
 
-local function check_crc(s, at, from, to, polynomial, tree, c)
+local function check_crc(s, at, from, to, polynomial, tree)
   if to - from >= largest_crc then return end
   local says, gives = uint32(s, at), crc(s, from, to, polynomial)
   if says ~= gives then
@@ -660,13 +666,13 @@ local DECOMPRESSORS = {
 }
 
 -- Return decompressed bytes as a buffer, or nil and what hinders it.
-local function decompressed(codec, range)
+local function decompressed(codec, bytes)
   local name = CODECS[codec]
   if not DECOMPRESSORS[name] then return nil, "unknown codec " .. codec end
   for _, method in ipairs(DECOMPRESSORS[name]) do
-    local known, decompress = pcall(function() return range[method] end)
+    local known, decompress = pcall(function() return bytes[method] end)
     if known and decompress then
-      local ok, plain = pcall(decompress, range, name)
+      local ok, plain = pcall(decompress, bytes, name)
       if ok and plain then return plain:tvb() end
       return nil, format("%s data that Wireshark cannot decompress", name)
     end
@@ -691,10 +697,13 @@ local function read_records(s, p, stop, count, batch, tree, c)
     local item = add(list, field, range(c.tvb, p - 1, at + length - p))
     set_text(item, indexed("records", i))
     inner.stop = at + length
-    if reader(s, at, item, inner) ~= inner.stop then fail(at, "record %d does not fill its length of %d bytes", i, length) end
+    if reader(s, at, item, inner) ~= inner.stop then
+      fail(at, "record %d does not fill its length of %d bytes", i, length)
+    end
     if batch.control then
       local kind = inner.seen.key and #inner.seen.key >= 4 and int16(inner.seen.key, 3) or -1
-      item:add(F.control, range(c.tvb, p - 1, inner.stop - p), DATA.control[kind] or format("UNKNOWN_%d", kind)):set_generated()
+      local name = DATA.control[kind] or format("UNKNOWN_%d", kind)
+      item:add(F.control, range(c.tvb, p - 1, inner.stop - p), name):set_generated()
     end
     if batch.append_time then
       item:add(F.timestamp, range(c.tvb, p - 1, inner.stop - p), batch.append_time):set_generated()
@@ -709,7 +718,7 @@ local function read_batch(s, p, stop, tree, c)
   local header = readers[DATA.batch]
   local inner = within(c, c.tvb, stop)
   local at = header(s, p, tree, inner)
-  check_crc(s, p + 17, p + 21, stop - 1, 0x82f63b78, tree, c)
+  check_crc(s, p + 17, p + 21, stop - 1, 0x82f63b78, tree)
   local attributes, count = inner.seen.attributes, inner.seen.records_count
   local batch = { control = band(attributes, 0x20) ~= 0 }
   batch.absolute = { offset_delta = { field = F.offset, base = c.tvb(p - 1, 8):int64() } }
@@ -732,7 +741,7 @@ local function read_message(magic, s, p, stop, tree, c, depth)
   readers[DATA.front](s, p, tree, inner)
   local at = readers[DATA.messages[magic + 1]](s, p + 12, tree, inner)
   if at ~= stop then fail(at, "%d bytes after the last field of the message", stop - at) end
-  check_crc(s, p + 12, p + 16, stop - 1, 0xedb88320, tree, c)
+  check_crc(s, p + 12, p + 16, stop - 1, 0xedb88320, tree)
   local codec, length = band(inner.seen.attributes, 7), inner.seen.value and #inner.seen.value
   if codec == 0 or not length then return end
   if depth >= MAX_DEPTH then fail(p, "message sets are nested more than %d times", MAX_DEPTH) end
@@ -748,7 +757,8 @@ function read_entries(s, p, stop, cut, tree, c, depth)
     local length = p + 17 <= stop and int32(s, p + 8)
     local magic = length and byte(s, p + 16)
     if length and (magic > 2 or length < (magic < 2 and 14 or DATA.batch_size - 12) or (magic == 2 and depth > 0)) then
-      tree:add(F.bytes, c.tvb(p - 1, stop - p)):add_proto_expert_info(X.malformed, "No record batch or message begins here")
+      local item = tree:add(F.bytes, c.tvb(p - 1, stop - p))
+      item:add_proto_expert_info(X.malformed, "No record batch or message begins here")
       return
     end
     local ends = length and p + 12 + length
@@ -923,7 +933,8 @@ local function describe(pinfo, direction, name, version, c)
     known[version or -1] = text
   end
   if topics[1] then
-    text = text .. "  " .. (topics[2] and table.concat(topics, ", ", 1, math.min(#topics, 3)) or topics[1]) .. (topics[4] and ", …" or "")
+    text = text .. "  " .. (topics[2] and table.concat(topics, ", ", 1, math.min(#topics, 3)) or topics[1])
+    if topics[4] then text = text .. ", …" end
   end
   if errors[1] then
     local said = {}
@@ -943,13 +954,15 @@ end
 local function name_of(key) return APIS[key] and APIS[key].name or format("Unknown(%d)", key) end
 
 local function broken(item, why, c)
-  if item then item:add_proto_expert_info(c.cut and X.cut or X.malformed, type(why) == "table" and why.text or tostring(why)) end
+  if not item then return end
+  item:add_proto_expert_info(c.cut and X.cut or X.malformed, type(why) == "table" and why.text or tostring(why))
 end
 
 local function request_of(tvb, s, pinfo, item, c)
   local key, version, id, first = int16(s, 5), int16(s, 7), int32(s, 9), not visited
   local api = APIS[key]
-  local layout = DATA.headers.request[api and (version <= api.headerless_until and 1 or version >= api.flexible and 3) or 2]
+  local header = api and (version <= api.headerless_until and 1 or version >= api.flexible and 3) or 2
+  local layout = DATA.headers.request[header]
   local p, why = read_part(layout, s, 5, item, c)
   if not p then
     broken(item, why, c)
@@ -1049,6 +1062,7 @@ local function is_token(s, size, from_client)
   return true
 end
 
+local undecoded -- whether the next bytes are no message: length_of sets it
 local whole -- the dissector as an object, to ask whether anybody wants its items
 local context = { seen = {}, topics = {}, errors = {}, budget = {} }
 
@@ -1067,7 +1081,7 @@ local function message(tvb, pinfo, root)
   if c.topics[1] then c.topics = {} end
   if c.errors[1] then c.errors = {} end
   if item then item:add(F.size, range(tvb, 0, 4)) end
-  local direction, name, version = from_client and "request" or "response", nil, nil
+  local direction, name, version = from_client and "request" or "response"
   if is_token(s, size, from_client) then
     name = "SaslToken"
     if item and secrets then item:add(F.token, range(tvb, 4, length - 4))

@@ -32,5 +32,7 @@ def report(paths: Mapping[str, Path], rounds: int) -> list[Table]:
             for name, (ours, theirs) in ways.items():
                 read = ("tshark", "-r", str(path))
                 new, old = costs([[*read, "-X", f"lua_script:{file}", *ours], [*read, *theirs]], rounds)
-                spent.add(f"{kind}, {name}", new.seconds, new.memory, old.seconds, old.memory, new.seconds / old.seconds)
+                spent.add(
+                    f"{kind}, {name}", new.seconds, new.memory, old.seconds, old.memory, new.seconds / old.seconds
+                )
     return [spent]

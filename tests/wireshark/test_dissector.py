@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
+import kdbg
 from kdbg.views.wireshark import script as dissector
 
 from ..cases import by_day
 from ..conftest import SHARED
-from .agreement import agreement, tshark
+from ..traffic import Talk, framed, pcap
+from .agreement import agreement, shown, tshark
 from .vectors import capture
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"
@@ -126,3 +128,31 @@ def test_random_damage(name: str, seed: int, script: Path, tmp_path: Path) -> No
     path = tmp_path / "damaged.pcap"
     path.write_bytes(damaged((CAPTURES / f"{name}.pcap").read_bytes(), random.Random(f"{name} {seed}")))
     assert "Apache Kafka (kdbg)" in run(path, script)
+
+
+def test_anomalies_are_expert_information(script: Path, tmp_path: Path) -> None:
+    record = {"key": "k", "value": "v" * 40, "headers": [], "attributes": 0, "offset": 0, "timestamp": 1}
+    produce = {
+        "acks": 1, "timeout_ms": 1,
+        "topic_data": [{"name": "t", "partition_data": [{"index": 0, "records": [{"magic": 2, "records": [record]}]}]}],
+    }  # fmt: skip
+    body = kdbg.encode(produce, api="Produce", version=8, direction="request")
+    metadata = kdbg.encode({"topics": None}, api="Metadata", version=1, direction="request")
+    damaged = body.replace(b"v" * 40, b"v" * 39 + b"w")
+    assert damaged != body
+    talk = Talk().ask_bytes("Produce", 8, body).answer().ask_bytes("Produce", 8, damaged).answer()
+    talk.ask_bytes("Metadata", 1, metadata).answer_bytes(kdbg.encode({}, api=3, version=1, direction="response") + b"!")
+    talk.ask_bytes("Metadata", 1, metadata[:-1] + b"\x7f").answer()
+    talk.ask_bytes(3, 99, b"\0" + metadata)
+    talk.reply(framed(struct.pack(">i", 4711) + bytes(8)))
+    path = tmp_path / "anomalies.pcap"
+    path.write_bytes(pcap(talk.end()))
+    notes = [message.notes for message in shown(path, script, "-2")]
+    wanted = [
+        [], [], ["CRC is 0x"], [], [], ["1 bytes after the last field"], ["has the length -129"], [],
+        ["No response in the capture", "Version 99 of this API is unknown"], ["No request with this correlation id"],
+    ]  # fmt: skip
+    assert len(notes) == len(wanted)
+    for found, texts in zip(notes, wanted, strict=True):
+        assert len(found) == len(texts), found
+        assert all(text in note for text, note in zip(texts, found, strict=True)), found

@@ -6,6 +6,7 @@ import random
 import shutil
 import struct
 import subprocess
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -156,3 +157,31 @@ def test_anomalies_are_expert_information(script: Path, tmp_path: Path) -> None:
     for found, texts in zip(notes, wanted, strict=True):
         assert len(found) == len(texts), found
         assert all(text in note for text, note in zip(texts, found, strict=True)), found
+
+
+@pytest.mark.parametrize("name", by_day(["real-errors", "codecs", "real-3.9.2-rebalance"], 2))
+def test_a_filter_finds_the_frames_that_show_its_field(name: str, script: Path) -> None:
+    """Where nothing is shown, only what is asked for is dissected."""
+    path, frames = CAPTURES / f"{name}.pcap", defaultdict[str, set[int]](set)
+    for message in shown(path, script):
+        for item in (inner for outer in message.items for inner in outer.iter("field")):
+            if (field := item.get("name", "")).startswith("kdbg."):
+                frames[field].add(message.frame)
+    assert len(frames) > 60
+    for field in by_day(sorted(frames), 12):
+        lines = tshark("-r", path, "-Y", field, "-T", "fields", "-e", "frame.number", script=script).stdout.split()
+        assert {*map(int, lines)} == frames[field], field
+
+
+def test_a_filter_finds_expert_information_of_records(script: Path, tmp_path: Path) -> None:
+    record = {"key": "k", "value": "v" * 40, "headers": [], "attributes": 0, "offset": 0, "timestamp": 1}
+    data = [{"index": 0, "records": [{"magic": 2, "records": [record]}]}]
+    body = kdbg.encode(
+        {"acks": 1, "topic_data": [{"name": "t", "partition_data": data}]},
+        api="Produce",
+        version=8,
+        direction="request",
+    )
+    path = tmp_path / "crc.pcap"
+    path.write_bytes(pcap(Talk().ask_bytes("Produce", 8, body.replace(b"v" * 40, b"w" * 40)).answer()))
+    assert tshark("-r", path, "-Y", "kdbg.wrong_crc", "-T", "fields", "-e", "kdbg.api", script=script).stdout.split()

@@ -2,6 +2,7 @@
 
 local byte, floor, format = string.byte, math.floor, string.format
 local add, range, set_text, set_len = TreeItem.add, Tvb.range, TreeItem.set_text, TreeItem.set_len
+local referenced = TreeItem.referenced
 local NODES, APIS, PAYLOADS, NAMES, ERRORS = DATA.nodes, DATA.apis, DATA.payloads, DATA.names, DATA.errors
 local MAX_SIZE, MAX_ITEMS, MAX_DEPTH, MAX_CLIENT_ID, NEAR, PEEK, TEXT = 0x40000000, 500000, 4, 1024, 1000, 2048, 100
 
@@ -43,6 +44,12 @@ local F = {
   time = ProtoField.relative_time("kdbg.time", "time", "time from the request to the response"),
 }
 
+-- What is shown below a record set beside the fields of the grammar. Expert information of it is asked for by name.
+local BELOW = { F.bytes, F.records, F.offset, F.timestamp, F.control }
+for _, name in ipairs({ "malformed", "wrong_crc", "compressed" }) do
+  BELOW[#BELOW + 1] = ProtoField.none("kdbg." .. name, name)
+end
+
 local function expert_info(name, text, severity)
   local group = severity == "ERROR" and "MALFORMED" or "PROTOCOL"
   return ProtoExpert.new("kdbg." .. name, text, expert.group[group], expert.severity[severity])
@@ -82,6 +89,7 @@ end
 DATA.fields = nil
 local all = {}
 for _, field in pairs(F) do all[#all + 1] = field end
+for i = 6, #BELOW do all[#all + 1] = BELOW[i] end
 for _, field in ipairs(fields) do all[#all + 1] = field end
 kdbg.fields = all
 local experts = {}
@@ -213,6 +221,7 @@ local function printable(s) return s:find("^[\t\n\r -~\194-\244\128-\191]*$") en
 
 local function note_error(value, p, tree, c)
   c.errors[#c.errors + 1] = ERRORS[value] or tostring(value)
+  c.codes[#c.errors] = value
   if tree then
     tree:add(F.error_code, c.tvb(p - 1, 2), value):set_generated()
     tree:add(F.error, c.tvb(p - 1, 2), c.errors[#c.errors]):set_generated()
@@ -234,7 +243,6 @@ local readers, make = {}, {}
 local widths = {} -- readers that only step over so many bytes where nothing is shown
 setmetatable(readers, { __index = function(_, i)
   local node = load("return " .. NODES[i])()
-  NODES[i] = false
   local reader = (make[node[1]] or make.fixed)(node)
   readers[i] = reader
   return reader
@@ -474,7 +482,7 @@ function make.struct(node)
   if learns then -- a topic's name and id stand side by side
     return function(s, p, tree, c)
       c.seen.topic, c.seen.topic_id = nil, nil
-      read(s, p, nil, { tvb = c.tvb, stop = c.stop, seen = c.seen, topics = {}, errors = {} })
+      read(s, p, nil, { tvb = c.tvb, stop = c.stop, seen = c.seen, topics = {}, errors = {}, codes = {} })
       local id, name = c.seen.topic_id, c.seen.topic
       if id and name and name ~= "" and id ~= ("\0"):rep(16) then topic_names[id] = name end
       return read(s, p, tree, c)
@@ -484,7 +492,7 @@ function make.struct(node)
     return function(s, p, tree, c)
       if tree then
         for _, name in ipairs(node.twice) do c.seen[name] = nil end
-        read(s, p, nil, { tvb = c.tvb, stop = c.stop, seen = c.seen, topics = {}, errors = {} })
+        read(s, p, nil, { tvb = c.tvb, stop = c.stop, seen = c.seen, topics = {}, errors = {}, codes = {} })
       end
       return read(s, p, tree, c)
     end
@@ -591,7 +599,7 @@ local function payload_layout(name, s, at, stop)
 end
 
 local function fits(layout, s, at, stop, c)
-  local inner = { tvb = c.tvb, stop = stop, seen = setmetatable({}, { __index = c.seen }), topics = {}, errors = {} }
+  local inner = { tvb = c.tvb, stop = stop, seen = setmetatable({}, { __index = c.seen }), topics = {}, errors = {}, codes = {} }
   local ok, ends = pcall(readers[layout], s, at, nil, inner)
   return ok and ends == stop
 end
@@ -889,13 +897,49 @@ local function layout_for(api, direction, version, s, p, c)
   local own, others = api[direction][version], api.others[direction][version]
   for i = 1, others and #others or 0 do
     local other, seen = others[i], {}
-    local dry = { tvb = c.tvb, stop = c.stop, seen = seen, topics = {}, errors = {} }
+    local dry = { tvb = c.tvb, stop = c.stop, seen = seen, topics = {}, errors = {}, codes = {} }
     local ok, ends = pcall(readers[own], s, p, nil, dry)
     if ok and ends == c.stop then return own end
     ok, ends = pcall(readers[other[1]], s, p, nil, dry)
     if ok and ends == c.stop and (other[3] == nil or seen[other[3]] ~= other[4]) then return other[1], other[2] end
   end
   return own
+end
+
+-- The fields that a layout may show below the message itself, those of records and payloads included.
+local function fields_below(i, found, known)
+  if known[i] then return found end
+  known[i] = true
+  local node = load("return " .. NODES[i])()
+  found[#found + 1] = fields[node[2]]
+  for _, inner in ipairs(type(node.of) == "table" and node.of or { node.of }) do fields_below(inner, found, known) end
+  for _, inner in pairs(node.tags or {}) do fields_below(inner, found, known) end
+  for _, name in ipairs(node.holds and node.holds.any or {}) do
+    for _, inner in pairs(PAYLOADS[name].versions) do fields_below(inner, found, known) end
+  end
+  if node[1] == "records" then
+    for _, name in ipairs({ "batch_field", "message_field", "record_field" }) do found[#found + 1] = fields[DATA[name]] end
+    for _, field in ipairs(BELOW) do found[#found + 1] = field end
+    for _, inner in ipairs({ DATA.front, DATA.batch, DATA.record, DATA.messages[1], DATA.messages[2] }) do
+      fields_below(inner, found, known)
+    end
+  end
+  return found
+end
+
+local body_fields = {}
+
+-- Whether a filter, a column or a coloring rule asks for a field of a body that is not shown.
+local function wants_body(layout, item)
+  local found = body_fields[layout]
+  if not found then
+    found = fields_below(layout, { F.unknown_tag }, {})
+    body_fields[layout] = found
+  end
+  for i = 1, #found do
+    if referenced(item, found[i]) then return true end
+  end
+  return false
 end
 
 local function read_body(api, direction, version, s, p, tree, item, c)
@@ -910,6 +954,9 @@ local function read_body(api, direction, version, s, p, tree, item, c)
     end
     return
   end
+  if item and not c.visible and not wants_body(layout, item) then
+    tree, c.brief = nil, true
+  end
   local ends, why = read_part(layout, s, p, tree, c)
   if not item then return end
   if variant then item:add_proto_expert_info(X.variant, "Decoded as " .. variant) end
@@ -918,7 +965,7 @@ local function read_body(api, direction, version, s, p, tree, item, c)
     local text = type(why) == "table" and why.text or tostring(why)
     item:add_proto_expert_info(c.cut and X.cut or X.malformed, text)
   elseif ends < c.stop then
-    tree:add(F.bytes, c.tvb(ends - 1, c.stop - ends))
+    item:add(F.bytes, c.tvb(ends - 1, c.stop - ends))
     item:add_proto_expert_info(X.trailing, format("%d bytes after the last field", c.stop - ends))
   end
 end
@@ -1071,7 +1118,7 @@ end
 
 local undecoded -- whether the next bytes are no message: length_of sets it
 local whole -- the dissector as an object, to ask whether anybody wants its items
-local context = { seen = {}, topics = {}, errors = {}, budget = {} }
+local context = { seen = {}, topics = {}, errors = {}, codes = {}, budget = {} }
 
 local function message(tvb, pinfo, root)
   local length = tvb:len()
@@ -1086,7 +1133,8 @@ local function message(tvb, pinfo, root)
   c.tvb, c.stop, c.cut, c.secretive, c.budget.left = tvb, length + 1, size + 4 > length, nil, MAX_ITEMS
   if next(c.seen) then c.seen = {} end
   if c.topics[1] then c.topics = {} end
-  if c.errors[1] then c.errors = {} end
+  if c.errors[1] then c.errors, c.codes = {}, {} end
+  c.visible, c.brief = root.visible, false
   if item then item:add(F.size, range(tvb, 0, 4)) end
   local direction, name, version = from_client and "request" or "response"
   if is_token(s, size, from_client) then
@@ -1105,6 +1153,10 @@ local function message(tvb, pinfo, root)
   if item then
     item:append_text(", " .. text)
     for _, topic in ipairs(c.topics) do item:add(F.topic, range(tvb, 0, length), topic):set_generated() end
+    for i = 1, c.brief and #c.errors or 0 do
+      item:add(F.error_code, range(tvb, 0, length), c.codes[i]):set_generated()
+      item:add(F.error, range(tvb, 0, length), c.errors[i]):set_generated()
+    end
     if c.errors[1] then item:add_proto_expert_info(X.error, table.concat(c.errors, ", ", 1, math.min(#c.errors, 5))) end
   end
   return length

@@ -2,7 +2,7 @@
 
 local byte, floor, format = string.byte, math.floor, string.format
 local add, range, set_text, set_len = TreeItem.add, Tvb.range, TreeItem.set_text, TreeItem.set_len
-local referenced = TreeItem.referenced
+local referenced, length_in, bytes_in, remaining = TreeItem.referenced, Tvb.len, Tvb.raw, Tvb.reported_length_remaining
 local NODES, APIS, PAYLOADS, NAMES, ERRORS = DATA.nodes, DATA.apis, DATA.payloads, DATA.names, DATA.errors
 local MAX_SIZE, MAX_ITEMS, MAX_DEPTH, MAX_CLIENT_ID, NEAR, PEEK, TEXT = 0x40000000, 500000, 4, 1024, 1000, 2048, 100
 
@@ -1121,9 +1121,9 @@ local whole -- the dissector as an object, to ask whether anybody wants its item
 local context = { seen = {}, topics = {}, errors = {}, codes = {}, budget = {} }
 
 local function message(tvb, pinfo, root)
-  local length = tvb:len()
-  local s = tvb:raw(0, length)
-  local item = root:referenced(whole) and root:add(kdbg, range(tvb, 0, length)) or nil
+  local length = length_in(tvb)
+  local s = bytes_in(tvb, 0, length)
+  local item = referenced(root, whole) and root:add(kdbg, range(tvb, 0, length)) or nil
   if undecoded then
     if item then item:add(F.bytes, range(tvb, 0, length)):add_proto_expert_info(X.undecoded) end
     return length
@@ -1134,7 +1134,7 @@ local function message(tvb, pinfo, root)
   if next(c.seen) then c.seen = {} end
   if c.topics[1] then c.topics = {} end
   if c.errors[1] then c.errors, c.codes = {}, {} end
-  c.visible, c.brief = root.visible, false
+  c.visible, c.brief = item and root.visible, false
   if item then item:add(F.size, range(tvb, 0, 4)) end
   local direction, name, version = from_client and "request" or "response"
   if is_token(s, size, from_client) then
@@ -1188,21 +1188,21 @@ end
 
 -- Return the length of the message at `offset`, its size included, or of the bytes before the next one.
 local function length_of(tvb, _, offset)
-  local left, known = tvb:reported_length_remaining(offset), nil
+  local left, known, s = remaining(tvb, offset), nil, nil
   if visited then
     known = oddity(frame, offset .. " " .. left)
   else
     local from_client = connection.client == source
-    local s = tvb:raw(offset, math.min(left, tvb:len() - offset, PEEK))
+    s = bytes_in(tvb, offset, math.min(left, length_in(tvb) - offset, PEEK))
     if not begins(s, 1, from_client, false, left) then
-      s = tvb:raw(offset, math.min(left, tvb:len() - offset))
+      s = bytes_in(tvb, offset, math.min(left, length_in(tvb) - offset))
       known = next_message(s, 1, from_client) - 1
       if known == #s then known = left end
       note_oddity(frame, offset .. " " .. left, known)
     end
   end
   undecoded = known ~= nil
-  return known or range(tvb, offset, 4):int() + 4
+  return known or int32(s or bytes_in(tvb, offset, 4), 1) + 4
 end
 
 local ports = {}
@@ -1226,8 +1226,8 @@ local function dissect(tvb, pinfo, tree)
   if connection.client == nil or frame < connection.first then return 0 end
   if visited and described == frame then described = nil end
   pinfo.cols.protocol = "Kafka"
-  local length = tvb:len()
-  if length == tvb:reported_len() and length > 3 and length_of(tvb, pinfo, 0) == length then
+  local length = length_in(tvb)
+  if length == remaining(tvb, 0) and length > 3 and length_of(tvb, pinfo, 0) == length then
     message(tvb, pinfo, tree) -- as most packets are: one message
   else
     dissect_tcp_pdus(tvb, tree, 4, length_of, message)

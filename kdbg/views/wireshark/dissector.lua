@@ -2,6 +2,7 @@
 
 local byte, floor, format = string.byte, math.floor, string.format
 local add, range, set_text, set_len = TreeItem.add, Tvb.range, TreeItem.set_text, TreeItem.set_len
+local append_text, add_packet_field = TreeItem.append_text, TreeItem.add_packet_field
 local referenced, length_in, bytes_in, remaining = TreeItem.referenced, Tvb.len, Tvb.raw, Tvb.reported_length_remaining
 local NODES, APIS, PAYLOADS, NAMES, ERRORS = DATA.nodes, DATA.apis, DATA.payloads, DATA.names, DATA.errors
 local MAX_SIZE, MAX_ITEMS, MAX_DEPTH, MAX_CLIENT_ID, NEAR, PEEK, TEXT = 0x40000000, 500000, 4, 1024, 1000, 2048, 100
@@ -101,6 +102,11 @@ kdbg.experts = experts
 -- (values that decide how others are read), `topics`, `errors`, `budget` (how many items may still be shown).
 
 local function fail(at, text, ...) error({ at = at, text = format(text, ...) }, 0) end
+
+-- Return a context for bytes that are read for what they say, and not shown.
+local function unshown(c, stop, seen)
+  return { tvb = c.tvb, stop = stop, seen = seen, topics = {}, errors = {}, codes = {} }
+end
 
 local function need(c, p, size, label)
   if p + size > c.stop then fail(p, "%s needs %d bytes, %d are left", label, size, c.stop - p) end
@@ -223,8 +229,8 @@ local function note_error(value, p, tree, c)
   c.errors[#c.errors + 1] = ERRORS[value] or tostring(value)
   c.codes[#c.errors] = value
   if tree then
-    tree:add(F.error_code, c.tvb(p - 1, 2), value):set_generated()
-    tree:add(F.error, c.tvb(p - 1, 2), c.errors[#c.errors]):set_generated()
+    add(tree, F.error_code, range(c.tvb, p - 1, 2), value):set_generated()
+    add(tree, F.error, range(c.tvb, p - 1, 2), c.errors[#c.errors]):set_generated()
   end
 end
 
@@ -275,7 +281,8 @@ function make.fixed(node)
     if keep then c.seen[keep] = value end
     if tree then
       local item = add(tree, field, range(c.tvb, p - 1, size))
-      if meaning then item:append_text(meaning(value, names)) end
+      local said = meaning and meaning(value, names)
+      if said and said ~= "" then append_text(item, said) end
     end
     if kind == "error" and value ~= 0 then note_error(value, p, tree, c) end
     return p + size
@@ -294,7 +301,7 @@ local function numeric(read, long)
         if absolute then
           value = absolute.base + value
           local item = add(tree, absolute.field, range(c.tvb, p - 1, at - p), value)
-          if absolute.meaning then item:append_text(absolute.meaning(value:tonumber())) end
+          if absolute.meaning then append_text(item, absolute.meaning(value:tonumber())) end
         else
           if long and type(value) == "number" then value = Int64.new(value) end
           add(tree, field, range(c.tvb, p - 1, at - p), value)
@@ -312,14 +319,14 @@ function make.uuid(node)
   local field, label, kind = fields[node[2]], labels[node[2]], node.kind
   return function(s, p, tree, c)
     need(c, p, 16, label)
-    local item = tree and tree:add(field, c.tvb(p - 1, 16))
+    local item = tree and add(tree, field, range(c.tvb, p - 1, 16))
     if kind == "topic_id" then
       local id = s:sub(p, p + 15)
       local name = topic_names[id]
       c.seen.topic_id = id
       if name then
         note_topic(name, c)
-        if item then item:append_text(format(" (%s)", name)) end
+        if item then append_text(item, format(" (%s)", name)) end
       end
     end
     return p + 16
@@ -341,7 +348,7 @@ end
 local function show_bytes(tree, field, at, stop, c, s)
   local item = add(tree, field, range(c.tvb, at - 1, stop - at))
   local text = s:sub(at, stop - at > TEXT and at + TEXT - 1 or stop - 1)
-  if text ~= "" and printable(text) then item:append_text(" (" .. text .. (stop - at > TEXT and "…)" or ")")) end
+  if text ~= "" and printable(text) then append_text(item, " (" .. text .. (stop - at > TEXT and "…)" or ")")) end
   return item
 end
 
@@ -349,7 +356,7 @@ local HIDDEN = "%s: %d bytes, hidden (see the preference Show secrets)"
 
 -- Show an item that stands for bytes and has no value.
 local function valueless(tree, field, p, at, c, text)
-  local item = tree:add(field, c.tvb(p - 1, 0))
+  local item = add(tree, field, range(c.tvb, p - 1, 0))
   item:set_len(at - p)
   item:set_text(text)
   return item
@@ -380,7 +387,7 @@ function make.sized(node)
       if hidden(node, c) then
         valueless(tree, field, p, stop, c, format(HIDDEN, label, length))
       elseif text then
-        tree:add_packet_field(field, c.tvb(at - 1, length), ENC_UTF_8)
+        add_packet_field(tree, field, range(c.tvb, at - 1, length), ENC_UTF_8)
       else
         local item = show_bytes(tree, field, at, stop, c, s)
         if node.holds and length > 0 then open_payload(node.holds, s, at, stop, item, c) end
@@ -397,7 +404,7 @@ function make.rest(node)
       if hidden(node, c) then
         valueless(tree, field, p, c.stop, c, format(HIDDEN, label, c.stop - p))
       else
-        tree:add(field, c.tvb(p - 1, c.stop - p))
+        add(tree, field, range(c.tvb, p - 1, c.stop - p))
       end
     end
     return c.stop
@@ -411,7 +418,7 @@ local function tagged_field(tags, tag, size, s, p, tree, c)
     local taken = readers[tags[tag]](s, p, tree, c) - p
     if taken ~= size then fail(p, "tagged field %d has %d bytes, its value takes %d", tag, size, taken) end
   elseif tree then
-    tree:add(F.unknown_tag, c.tvb(p - 1, size)):prepend_text(format("tag %d: ", tag))
+    add(tree, F.unknown_tag, range(c.tvb, p - 1, size)):prepend_text(format("tag %d: ", tag))
   end
   return p + size
 end
@@ -482,7 +489,7 @@ function make.struct(node)
   if learns then -- a topic's name and id stand side by side
     return function(s, p, tree, c)
       c.seen.topic, c.seen.topic_id = nil, nil
-      read(s, p, nil, { tvb = c.tvb, stop = c.stop, seen = c.seen, topics = {}, errors = {}, codes = {} })
+      read(s, p, nil, unshown(c, c.stop, c.seen))
       local id, name = c.seen.topic_id, c.seen.topic
       if id and name and name ~= "" and id ~= ("\0"):rep(16) then topic_names[id] = name end
       return read(s, p, tree, c)
@@ -492,7 +499,7 @@ function make.struct(node)
     return function(s, p, tree, c)
       if tree then
         for _, name in ipairs(node.twice) do c.seen[name] = nil end
-        read(s, p, nil, { tvb = c.tvb, stop = c.stop, seen = c.seen, topics = {}, errors = {}, codes = {} })
+        read(s, p, nil, unshown(c, c.stop, c.seen))
       end
       return read(s, p, tree, c)
     end
@@ -505,7 +512,7 @@ function make.field(node)
   local field, label, of = fields[node[2]], labels[node[2]], node.of
   return function(s, p, tree, c)
     if not tree then return readers[of](s, p, nil, c) end
-    local item = tree:add(field, c.tvb(p - 1, 0))
+    local item = add(tree, field, range(c.tvb, p - 1, 0))
     item:set_text(label)
     local at = readers[of](s, p, item, c)
     item:set_len(at - p)
@@ -519,12 +526,12 @@ function make.nullable(node)
     need(c, p, 1, label)
     local marker = signed(byte(s, p), 0x80)
     if marker == null then
-      if tree then tree:add(field, c.tvb(p - 1, 1)):set_text(label .. ": null") end
+      if tree then add(tree, field, range(c.tvb, p - 1, 1)):set_text(label .. ": null") end
       return p + 1
     elseif marker ~= 1 then
       fail(p, "%s begins with %d, neither %d for null nor 1", label, marker, null)
     end
-    local item = tree and tree:add(field, c.tvb(p - 1, 1))
+    local item = tree and add(tree, field, range(c.tvb, p - 1, 1))
     if item then item:set_text(label) end
     local at = readers[of](s, p + 1, item, c)
     if item then item:set_len(at - p) end
@@ -584,7 +591,7 @@ function make.array(node)
         at = reader(s, at, into, c)
       end
     end
-    set_len(list, at - p)
+    if count > 0 then set_len(list, at - p) end
     return at
   end
 end
@@ -599,7 +606,7 @@ local function payload_layout(name, s, at, stop)
 end
 
 local function fits(layout, s, at, stop, c)
-  local inner = { tvb = c.tvb, stop = stop, seen = setmetatable({}, { __index = c.seen }), topics = {}, errors = {}, codes = {} }
+  local inner = unshown(c, stop, setmetatable({}, { __index = c.seen }))
   local ok, ends = pcall(readers[layout], s, at, nil, inner)
   return ok and ends == stop
 end
@@ -612,7 +619,7 @@ function open_payload(holds, s, at, stop, item, c)
     local layout = payload_layout(name, s, at, stop)
     if layout and fits(layout, s, at, stop, c) then
       local inner = setmetatable({ stop = stop }, { __index = c })
-      local tree = item:add(c.tvb(at - 1, stop - at), name)
+      local tree = add(item, range(c.tvb, at - 1, stop - at), name)
       readers[layout](s, at, tree, inner)
       return
     end
@@ -715,10 +722,10 @@ local function read_records(s, p, stop, count, batch, tree, c)
     if batch.control then
       local kind = inner.seen.key and #inner.seen.key >= 4 and int16(inner.seen.key, 3) or -1
       local name = DATA.control[kind] or format("UNKNOWN_%d", kind)
-      item:add(F.control, range(c.tvb, p - 1, inner.stop - p), name):set_generated()
+      add(item, F.control, range(c.tvb, p - 1, inner.stop - p), name):set_generated()
     end
     if batch.append_time then
-      item:add(F.timestamp, range(c.tvb, p - 1, inner.stop - p), batch.append_time):set_generated()
+      add(item, F.timestamp, range(c.tvb, p - 1, inner.stop - p), batch.append_time):set_generated()
         :append_text(time_of(batch.append_time:tonumber()))
     end
     p, inner.stop = inner.stop, stop
@@ -733,14 +740,17 @@ local function read_batch(s, p, stop, tree, c)
   check_crc(s, p + 17, p + 21, stop - 1, 0x82f63b78, tree)
   local attributes, count = inner.seen.attributes, inner.seen.records_count
   local batch = { control = band(attributes, 0x20) ~= 0 }
-  batch.absolute = { offset_delta = { field = F.offset, base = c.tvb(p - 1, 8):int64() } }
-  if band(attributes, 8) ~= 0 then batch.append_time = c.tvb(p + 34, 8):int64()
-  else batch.absolute.timestamp_delta = { field = F.timestamp, base = c.tvb(p + 26, 8):int64(), meaning = time_of } end
+  batch.absolute = { offset_delta = { field = F.offset, base = range(c.tvb, p - 1, 8):int64() } }
+  if band(attributes, 8) ~= 0 then batch.append_time = range(c.tvb, p + 34, 8):int64()
+  else
+    local base_timestamp = range(c.tvb, p + 26, 8):int64()
+    batch.absolute.timestamp_delta = { field = F.timestamp, base = base_timestamp, meaning = time_of }
+  end
   local codec = band(attributes, 7)
   if codec == 0 then return read_records(s, at, stop, count, batch, tree, c) end
-  local item = tree:add(F.records, c.tvb(at - 1, stop - at))
+  local item = add(tree, F.records, range(c.tvb, at - 1, stop - at))
   item:set_text(format("compressed_records: %d bytes (%s)", stop - at, CODECS[codec] or codec))
-  local plain, why = decompressed(codec, c.tvb(at - 1, stop - at))
+  local plain, why = decompressed(codec, range(c.tvb, at - 1, stop - at))
   if not plain then item:add_proto_expert_info(X.codec, why) return end
   local data = plain:raw()
   read_records(data, 1, #data + 1, count, batch, tree, within(c, plain, #data + 1))
@@ -757,7 +767,7 @@ local function read_message(magic, s, p, stop, tree, c, depth)
   local codec, length = band(inner.seen.attributes, 7), inner.seen.value and #inner.seen.value
   if codec == 0 or not length then return end
   if depth >= MAX_DEPTH then fail(p, "message sets are nested more than %d times", MAX_DEPTH) end
-  local plain, why = decompressed(codec, c.tvb(stop - 1 - length, length))
+  local plain, why = decompressed(codec, range(c.tvb, stop - 1 - length, length))
   if not plain then tree:add_proto_expert_info(X.codec, why) return end
   local data = plain:raw()
   read_entries(data, 1, #data + 1, false, tree, within(c, plain, #data + 1), depth + 1)
@@ -769,19 +779,19 @@ function read_entries(s, p, stop, cut, tree, c, depth)
     local length = p + 17 <= stop and int32(s, p + 8)
     local magic = length and byte(s, p + 16)
     if length and (magic > 2 or length < (magic < 2 and 14 or DATA.batch_size - 12) or (magic == 2 and depth > 0)) then
-      local item = tree:add(F.bytes, c.tvb(p - 1, stop - p))
+      local item = add(tree, F.bytes, range(c.tvb, p - 1, stop - p))
       item:add_proto_expert_info(X.malformed, "No record batch or message begins here")
       return
     end
     local ends = length and p + 12 + length
     if not ends or ends > stop then
-      local item = tree:add(F.bytes, c.tvb(p - 1, stop - p))
+      local item = add(tree, F.bytes, range(c.tvb, p - 1, stop - p))
       item:set_text(format("partial: %d bytes", stop - p))
       if not cut then item:add_proto_expert_info(X.malformed, "The record set ends inside this batch or message") end
       return
     end
     if not shown(tree, c, 2) then return end
-    local item = tree:add(fields[magic == 2 and DATA.batch_field or DATA.message_field], c.tvb(p - 1, ends - p))
+    local item = add(tree, fields[magic == 2 and DATA.batch_field or DATA.message_field], range(c.tvb, p - 1, ends - p))
     set_text(item, indexed(magic == 2 and "batch" or "message", i))
     local ok, why
     if magic == 2 then ok, why = pcall(read_batch, s, p, ends, item, c)
@@ -796,12 +806,12 @@ function make.records(node)
   return function(s, p, tree, c)
     local length, at = read_length(node, s, p, c, label)
     if length < 0 then
-      if tree then tree:add(field, c.tvb(p - 1, at - p)):set_text(label .. ": null") end
+      if tree then add(tree, field, range(c.tvb, p - 1, at - p)):set_text(label .. ": null") end
       return at
     end
     local stop = math.min(at + length, c.stop)
     if tree then
-      local item = tree:add(field, c.tvb(p - 1, stop - p))
+      local item = add(tree, field, range(c.tvb, p - 1, stop - p))
       item:set_text(format("%s: %d bytes", label, length))
       c.secretive = DATA.secretive[c.seen.topic_id or ""] or DATA.secretive[c.seen.topic or ""]
       read_entries(s, at, stop, node.cut or stop < at + length, item, c, 0)
@@ -897,7 +907,7 @@ local function layout_for(api, direction, version, s, p, c)
   local own, others = api[direction][version], api.others[direction][version]
   for i = 1, others and #others or 0 do
     local other, seen = others[i], {}
-    local dry = { tvb = c.tvb, stop = c.stop, seen = seen, topics = {}, errors = {}, codes = {} }
+    local dry = unshown(c, c.stop, seen)
     local ok, ends = pcall(readers[own], s, p, nil, dry)
     if ok and ends == c.stop then return own end
     ok, ends = pcall(readers[other[1]], s, p, nil, dry)
@@ -918,7 +928,7 @@ local function fields_below(i, found, known)
     for _, inner in pairs(PAYLOADS[name].versions) do fields_below(inner, found, known) end
   end
   if node[1] == "records" then
-    for _, name in ipairs({ "batch_field", "message_field", "record_field" }) do found[#found + 1] = fields[DATA[name]] end
+    for _, name in ipairs({ "batch", "message", "record" }) do found[#found + 1] = fields[DATA[name .. "_field"]] end
     for _, field in ipairs(BELOW) do found[#found + 1] = field end
     for _, inner in ipairs({ DATA.front, DATA.batch, DATA.record, DATA.messages[1], DATA.messages[2] }) do
       fields_below(inner, found, known)
@@ -949,7 +959,7 @@ local function read_body(api, direction, version, s, p, tree, item, c)
   if not layout then
     if item then
       item:add_proto_expert_info(X.version, format("Version %d of this API is unknown to kdbg", version))
-      if secrets and p < c.stop then tree:add(F.body, c.tvb(p - 1, c.stop - p))
+      if secrets and p < c.stop then add(tree, F.body, range(c.tvb, p - 1, c.stop - p))
       else valueless(tree, F.body, p, c.stop, c, format(HIDDEN, "body", c.stop - p)) end
     end
     return
@@ -965,7 +975,7 @@ local function read_body(api, direction, version, s, p, tree, item, c)
     local text = type(why) == "table" and why.text or tostring(why)
     item:add_proto_expert_info(c.cut and X.cut or X.malformed, text)
   elseif ends < c.stop then
-    item:add(F.bytes, c.tvb(ends - 1, c.stop - ends))
+    add(item, F.bytes, range(c.tvb, ends - 1, c.stop - ends))
     item:add_proto_expert_info(X.trailing, format("%d bytes after the last field", c.stop - ends))
   end
 end
@@ -1032,8 +1042,8 @@ local function request_of(tvb, s, pinfo, item, c)
   end
   local answered_in = known.response[request]
   if item then
-    item:add(F.api, range(tvb, 4, 2), name_of(key)):set_generated()
-    if answered_in > 0 then item:add(F.response_in, answered_in):set_generated()
+    add(item, F.api, range(tvb, 4, 2), name_of(key)):set_generated()
+    if answered_in > 0 then add(item, F.response_in, answered_in):set_generated()
     elseif not first and answered_in ~= SILENT then item:add_proto_expert_info(X.unanswered) end
   end
   read_body(api, "request", version, s, p, item, item, c)
@@ -1078,19 +1088,19 @@ local function response_of(tvb, s, pinfo, item, c)
   if not request then
     if item then
       item:add_proto_expert_info(X.unsolicited)
-      if p < c.stop then item:add(F.bytes, range(tvb, p - 1, c.stop - p)) end
+      if p < c.stop then add(item, F.bytes, range(tvb, p - 1, c.stop - p)) end
     end
     return "unknown", "?"
   end
   if item then
     local whole = range(tvb, 4, 4)
-    item:add(F.api, whole, name_of(key)):set_generated()
-    item:add(F.of_version, whole, version):set_generated()
-    if known.client[request] then item:add(F.of_client, whole, known.client[request]):set_generated() end
-    item:add(F.request_in, known.frame[request]):set_generated()
+    add(item, F.api, whole, name_of(key)):set_generated()
+    add(item, F.of_version, whole, version):set_generated()
+    if known.client[request] then add(item, F.of_client, whole, known.client[request]):set_generated() end
+    add(item, F.request_in, known.frame[request]):set_generated()
     local time = known.latency[request]
     local seconds = floor(time)
-    item:add(F.time, NSTime.new(seconds, floor((time - seconds) * 1e9 + 0.5))):set_generated()
+    add(item, F.time, NSTime.new(seconds, floor((time - seconds) * 1e9 + 0.5))):set_generated()
   end
   read_body(api, "response", version, s, p, item, item, c)
   if first and key == DATA.handshake and version == 0 and not c.errors[1] then connection.sasl = true end
@@ -1123,9 +1133,9 @@ local context = { seen = {}, topics = {}, errors = {}, codes = {}, budget = {} }
 local function message(tvb, pinfo, root)
   local length = length_in(tvb)
   local s = bytes_in(tvb, 0, length)
-  local item = referenced(root, whole) and root:add(kdbg, range(tvb, 0, length)) or nil
+  local item = referenced(root, whole) and add(root, kdbg, range(tvb, 0, length)) or nil
   if undecoded then
-    if item then item:add(F.bytes, range(tvb, 0, length)):add_proto_expert_info(X.undecoded) end
+    if item then add(item, F.bytes, range(tvb, 0, length)):add_proto_expert_info(X.undecoded) end
     return length
   end
   local size, from_client = int32(s, 1), connection.client == source
@@ -1135,11 +1145,11 @@ local function message(tvb, pinfo, root)
   if c.topics[1] then c.topics = {} end
   if c.errors[1] then c.errors, c.codes = {}, {} end
   c.visible, c.brief = item and root.visible, false
-  if item then item:add(F.size, range(tvb, 0, 4)) end
+  if item then add(item, F.size, range(tvb, 0, 4)) end
   local direction, name, version = from_client and "request" or "response"
   if is_token(s, size, from_client) then
     name = "SaslToken"
-    if item and secrets then item:add(F.token, range(tvb, 4, length - 4))
+    if item and secrets then add(item, F.token, range(tvb, 4, length - 4))
     elseif item then valueless(item, F.token, 5, length + 1, c, format(HIDDEN, "token", length - 4)) end
   elseif length < (from_client and 12 or 8) then
     name = "unknown"
@@ -1151,11 +1161,11 @@ local function message(tvb, pinfo, root)
   end
   local text = describe(pinfo, direction, name, version, c)
   if item then
-    item:append_text(", " .. text)
-    for _, topic in ipairs(c.topics) do item:add(F.topic, range(tvb, 0, length), topic):set_generated() end
+    append_text(item, ", " .. text)
+    for _, topic in ipairs(c.topics) do add(item, F.topic, range(tvb, 0, length), topic):set_generated() end
     for i = 1, c.brief and #c.errors or 0 do
-      item:add(F.error_code, range(tvb, 0, length), c.codes[i]):set_generated()
-      item:add(F.error, range(tvb, 0, length), c.errors[i]):set_generated()
+      add(item, F.error_code, range(tvb, 0, length), c.codes[i]):set_generated()
+      add(item, F.error, range(tvb, 0, length), c.errors[i]):set_generated()
     end
     if c.errors[1] then item:add_proto_expert_info(X.error, table.concat(c.errors, ", ", 1, math.min(#c.errors, 5))) end
   end

@@ -1,1 +1,1 @@
-"""What a reader gets: text, tables, a report, a redacted capture, and the objects of `kdbg.read`."""
+"""What a reader gets: text, tables, a report, a redacted capture, Wireshark's dissector, the objects of `kdbg.read`."""

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from kdbg.ui.cli.wireshark import COLORS, OURS, plugin_folder
+from kdbg.ui.cli.wireshark import COLORS, plugin_folder
+from kdbg.views.wireshark import FIRST_LINE
 
 from .calls import CAPTURES, ENVIRONMENT, MAIN, call, spawn
 
@@ -36,7 +37,7 @@ def lua(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_file_says_who_wrote_it(lua: Path) -> None:
-    assert lua.read_bytes().startswith(OURS)
+    assert lua.read_bytes().startswith(FIRST_LINE.encode())
 
 
 @tshark_needed

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import kdbg
+from kdbg.views.wireshark import lua
 from kdbg.views.wireshark import script as dissector
 
 from ..cases import by_day
@@ -185,3 +186,11 @@ def test_a_filter_finds_expert_information_of_records(script: Path, tmp_path: Pa
     path = tmp_path / "crc.pcap"
     path.write_bytes(pcap(Talk().ask_bytes("Produce", 8, body.replace(b"v" * 40, b"w" * 40)).answer()))
     assert tshark("-r", path, "-Y", "kdbg.wrong_crc", "-T", "fields", "-e", "kdbg.api", script=script).stdout.split()
+
+
+def test_texts_of_definitions_are_texts_in_lua(script: Path, tmp_path: Path) -> None:
+    value = {"end": 'say "no"\r\n\0\\ é', "plain": 1}
+    probe = tmp_path / "probe.lua"
+    probe.write_text(f"local t = {lua(value)} print((t['end']:gsub('.', function(c) return c:byte() .. ' ' end)))")
+    out = tshark("-r", CAPTURES / "first-contact.pcap", "-c", "1", script=probe).stdout.decode().splitlines()[0]
+    assert bytes(map(int, out.split())).decode() == value["end"]

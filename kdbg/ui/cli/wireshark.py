@@ -12,8 +12,8 @@ from ...errors import InputError
 from .options import definitions_option
 from .output import write_out
 
-NAME, OURS = "kdbg.lua", b"-- Kafka dissector for Wireshark, written by kdbg"
-"""The file, and how it begins: a file that begins otherwise is not kdbg's, and stays as it is."""
+NAME = "kdbg.lua"
+"""The file in the folder."""
 FOLDER = "Personal Lua Plugins"
 """What `tshark -G folders` calls the folder."""
 WAIT = 30
@@ -100,12 +100,14 @@ def removed(path: Path) -> str:
 
 def is_ours(path: Path) -> bool:
     """Return whether a file is there that kdbg wrote; raise `InputError` if another is there."""
+    from ...views.wireshark import FIRST_LINE
+
     try:
         with path.open("rb") as file:
-            begins = file.read(len(OURS))
+            begins = file.read(len(FIRST_LINE))
     except FileNotFoundError:
         return False
-    if begins != OURS:
+    if begins != FIRST_LINE.encode():
         raise InputError(f"{path}: not written by kdbg; rename or remove it first")
     return True
 

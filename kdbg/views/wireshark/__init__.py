@@ -1,4 +1,4 @@
-"""A dissector for Wireshark: the grammars as tables of Lua, and the interpreter that reads by them (dissector.lua).
+"""A dissector for Wireshark: the grammars as tables of Lua, and the interpreter that reads by them (the files *.lua).
 
 One more reading of the declarations: each node becomes one entry of a table, by its class. Nothing here knows an API.
 """
@@ -6,6 +6,7 @@ One more reading of the declarations: each node becomes one entry of a table, by
 from __future__ import annotations
 
 import pkgutil
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -41,34 +42,41 @@ SHORT = 2
 
 
 FIRST_LINE = "-- Kafka dissector for Wireshark, written by kdbg"
+"""How the file begins: one that begins otherwise is not kdbg's."""
+INTERPRETER = ("fields", "numbers", "readers", "records", "messages", "framing")
+"""The files of the interpreter in their order: each uses what stands in those before it."""
+WORDS = (
+    "and|break|do|else|elseif|end|false|for|function|goto|if|in|local|nil|not|or|repeat|return|then|true|until|while"
+)
+"""Words of Lua's own, which are no names."""
+LUA_NAME = re.compile(rf"(?!(?:{WORDS})$)[A-Za-z_]+")
+ESCAPED = re.compile(r'[\\"\x00-\x1f\x7f]')
 
 
 def script(served: Iterable[Api] | None = None) -> str:
     """Return the dissector as one file of Lua: tables of these APIs, all if None, and the interpreter."""
-    interpreter = (pkgutil.get_data(__name__, "dissector.lua") or b"").decode()
-    tables = Tables(list(apis() if served is None else served)).text()
-    return f"{FIRST_LINE} {__version__}: kdbg guide wireshark\n\n{tables}\n{interpreter}"
+    parts = [Tables(list(apis() if served is None else served)).text()]
+    parts += ((pkgutil.get_data(__name__, f"{name}.lua") or b"").decode() for name in INTERPRETER)
+    return "\n".join([f"{FIRST_LINE} {__version__}: kdbg guide wireshark\n", *parts])
 
 
 def lua(value: Any) -> str:
     """Return a value as an expression of Lua; entries that are None or False are left out of tables."""
     if isinstance(value, str):
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+        return '"' + ESCAPED.sub(lambda found: f"\\{ord(found[0]):03d}", value) + '"'
     if isinstance(value, bytes):
         return '"' + "".join(f"\\{byte:03d}" for byte in value) + '"'
     if isinstance(value, Mapping):
-        entries = (
-            (f"{key}" if isinstance(key, str) and key.isidentifier() else f"[{lua(key)}]", each)
-            for key, each in value.items()
-        )
-        return (
-            "{"
-            + ",".join(f"{key}={lua(each)}" for key, each in entries if each is not None and each is not False)
-            + "}"
-        )
+        said = ((key, each) for key, each in value.items() if each is not None and each is not False)
+        return "{" + ",".join(f"{lua_key(key)}={lua(each)}" for key, each in said) + "}"
     if isinstance(value, (list, tuple)):
         return "{" + ",".join(map(lua, value)) + "}"
     return "true" if value is True else str(value)
+
+
+def lua_key(key: str | int | bytes) -> str:
+    """Return a key of a table as it stands in Lua."""
+    return key if isinstance(key, str) and LUA_NAME.fullmatch(key) else f"[{lua(key)}]"
 
 
 class Registry(dict[str, int]):
@@ -88,6 +96,8 @@ class Tables:
 
     def __init__(self, served: list[Api]) -> None:
         self.fields, self.nodes, self.names = Registry(), Registry(), Registry()
+        self.by_path: dict[str, int] = {}
+        """By path the field that was last asked for: the items of an array have the path of the array."""
         self.payloads: dict[str, dict[str, Any]] = {}
         self.kept = {"acks", "client_id"}
         for api in served:
@@ -104,13 +114,8 @@ class Tables:
 
     def text(self) -> str:
         errors, public = KINDS["error"](), f" {' '.join(sorted(public_names()))} "
-        rows = {
-            "apis": self.apis,
-            "payloads": self.payloads,
-            "headers": self.headers,
-            "errors": errors,
-            "public": public,
-        }
+        rows = {"apis": self.apis, "payloads": self.payloads, "headers": self.headers}
+        rows |= {"errors": errors, "public": public}
         parts = ["local DATA = " + lua(self.records) + "\n"]
         parts += [self.names.text("names"), self.fields.text("fields"), self.nodes.text("nodes", quoted=True)]
         parts += (f"DATA.{name} = {lua(row)}\n" for name, row in rows.items())
@@ -158,7 +163,8 @@ class Tables:
 
     def field(self, path: str, type: str, about: str = "", names: int = 0) -> int:
         """Return the row of a display filter's field."""
-        return self.fields.row(lua([path, type, about, names]))
+        row = self.by_path[path] = self.fields.row(lua([path, type, about, names]))
+        return row
 
     def node(self, node: Node, path: str, about: str = "") -> int:
         """Return the row of a node that stands at a path."""
@@ -200,20 +206,11 @@ class Tables:
 
     def struct(self, node: WireStruct, path: str, about: str) -> int:
         members = [self.member(field, path) for field in node.fields]
-        tags = (
-            None if node.tags is None else {tag: self.member(field, path) for tag, field in sorted(node.tags.items())}
-        )
+        known = sorted(node.tags.items()) if node.tags is not None else None
+        tags = None if known is None else {tag: self.member(field, path) for tag, field in known}
         kinds = {getattr(field.node, "kind", "") for field in node.members}
-        later = late(node)
-        return self.row(
-            "struct",
-            0,
-            of=members,
-            tags=tags,
-            front=node.front,
-            twice=later or None,
-            learns={"topic", "topic_id"} <= kinds,
-        )
+        learns = {"topic", "topic_id"} <= kinds
+        return self.row("struct", 0, of=members, tags=tags, front=node.front, twice=late(node) or None, learns=learns)
 
     def member(self, field: Field, path: str) -> int:
         here = join(path, field.name)
@@ -223,12 +220,8 @@ class Tables:
 
     def array(self, node: WireArray, path: str, about: str) -> int:
         item, structure = self.node(node.item, path, about), isinstance(node.item, WireStruct)
-        field = self.field(path, "none", about) if structure else self.nodes_field(node.item, path, about)
+        field = self.field(path, "none", about) if structure else self.by_path[path]
         return self.row("array", field, length=form(node.length), of=item, structure=structure)
-
-    def nodes_field(self, node: Node, path: str, about: str) -> int:
-        """Return the field of an array's items, whose name is the array's."""
-        return next(row for text, row in self.fields.items() if text.startswith(f'{{"{path}",'))
 
     def nullable(self, node: NullableStruct, path: str, about: str) -> int:
         return self.row("nullable", self.field(path, "none", about), of=self.node(node.struct, path), null=node.null)

@@ -52,6 +52,8 @@ class Peer:
             self._answer(sock)  # type: ignore[operator]
 
     def close(self) -> None:
+        with suppress(OSError):
+            self._server.shutdown(socket.SHUT_RDWR)  # without it, `accept` keeps the port and takes one more connection
         self._server.close()
 
 

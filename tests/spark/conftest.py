@@ -41,6 +41,8 @@ def spark() -> Iterator[Any]:
             raise
         pytest.skip(str(error))
     yield found
+    java = found.sparkContext._gateway.proc
+    assert java.poll() is None, f"Spark's Java process ended during the tests, with status {java.poll()}"
     session.stop(found)
 
 

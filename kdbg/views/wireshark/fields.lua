@@ -1,8 +1,10 @@
 -- The interpreter of the tables above. It knows the types of Kafka's protocol, no API.
 
-local byte, floor, format = string.byte, math.floor, string.format
+local byte, find, sub, format = string.byte, string.find, string.sub, string.format
+local floor, unpack = math.floor, table.unpack
 local add, range, set_text, set_len = TreeItem.add, Tvb.range, TreeItem.set_text, TreeItem.set_len
 local append_text, add_packet_field = TreeItem.append_text, TreeItem.add_packet_field
+local set_generated = TreeItem.set_generated
 local referenced, length_in, bytes_in, remaining = TreeItem.referenced, Tvb.len, Tvb.raw, Tvb.reported_length_remaining
 local NODES, APIS, PAYLOADS, NAMES, ERRORS = DATA.nodes, DATA.apis, DATA.payloads, DATA.names, DATA.errors
 local MAX_SIZE, MAX_ITEMS, MAX_DEPTH, MAX_CLIENT_ID, NEAR, PEEK, TEXT = 0x40000000, 500000, 4, 1024, 1000, 2048, 100

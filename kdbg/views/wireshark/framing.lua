@@ -24,12 +24,13 @@ end
 
 -- Return the length of the message at `offset`, its size included, or of the bytes before the next one.
 local function length_of(tvb, _, offset)
-  local left, known, s = remaining(tvb, offset), nil, nil
+  local left, known = remaining(tvb, offset), nil
+  local s = bytes_in(tvb, offset, math.min(left, length_in(tvb) - offset, PEEK))
+  peeked = s
   if visited then
-    known = exception_at(frame, offset .. " " .. left)
+    known = exceptions[frame] and exception_at(frame, offset .. " " .. left)
   else
     local from_client = connection.client == source
-    s = bytes_in(tvb, offset, math.min(left, length_in(tvb) - offset, PEEK))
     if not begins(s, 1, from_client, false, left) then
       s = bytes_in(tvb, offset, math.min(left, length_in(tvb) - offset))
       known = next_message(s, 1, from_client) - 1
@@ -38,7 +39,7 @@ local function length_of(tvb, _, offset)
     end
   end
   undecoded = known ~= nil
-  return known or int32(s or bytes_in(tvb, offset, 4), 1) + 4
+  return known or int32(s, 1) + 4
 end
 
 local ports = {}
@@ -54,14 +55,14 @@ end
 
 local function dissect(tvb, pinfo, tree)
   find_connection(pinfo)
-  frame, visited = pinfo.number, pinfo.visited
+  frame, visited, columns = pinfo.number, pinfo.visited, pinfo.cols
   if connection.client == nil then
     find_client(pinfo, tvb:raw(0, tvb:len()))
     connection.first = frame
   end
   if connection.client == nil or frame < connection.first then return 0 end
   if visited and described == frame then described = nil end
-  pinfo.cols.protocol = "Kafka"
+  columns.protocol = "Kafka"
   local length = length_in(tvb)
   if length == remaining(tvb, 0) and length > 3 and length_of(tvb, pinfo, 0) == length then
     message(tvb, pinfo, tree) -- as most packets are: one message

@@ -5,7 +5,7 @@
 -- garbage collector goes over all of it again and again. `seen_in` gives frame -> the number of the request that its
 -- message is or answers, `more_in` the same by direction and correlation id for further messages of a frame.
 local connections, exceptions, seen_in, more_in, requests
-local connection, source, frame, visited -- those of the packet that is dissected
+local connection, source, frame, visited, columns -- those of the packet that is dissected
 local SILENT = -1 -- in place of the response's frame: there will be none
 
 function kdbg.init()
@@ -15,12 +15,12 @@ end
 
 -- Items become garbage at once. Lua's own pace is so slow that it would collect them when they are out of the
 -- processor's cache, which takes twice as long.
-collectgarbage("setpause", _VERSION == "Lua 5.2" and 100 or 120)
-collectgarbage("setstepmul", _VERSION == "Lua 5.2" and 2000 or 400)
+collectgarbage("setpause", 120)
+collectgarbage("setstepmul", _VERSION == "Lua 5.2" and 10000 or 400)
 
 -- Find the connection of a packet, and set which of its sides sends: true for the one with the lower port.
 local function find_connection(pinfo)
-  local from, to, from_port, to_port = tostring(pinfo.src), tostring(pinfo.dst), pinfo.src_port, pinfo.dst_port
+  local from, to, from_port, to_port = pinfo.src, pinfo.dst, pinfo.src_port, pinfo.dst_port
   source = from_port < to_port or (from_port == to_port and from < to)
   if not source then from, to, from_port, to_port = to, from, to_port, from_port end
   local ports_key = from_port * 0x10000 + to_port
@@ -114,19 +114,29 @@ local function fields_below(i, found, known)
   return found
 end
 
-local body_fields = {}
+-- Lists of fields that are asked for together: by layout, and those that are added to a message's own.
+local lists = {
+  request = { F.api, F.response_in }, response = { F.api, F.of_version, F.of_client, F.request_in, F.time },
+  size = { F.size }, topic = { F.topic },
+}
+setmetatable(lists, { __index = function(known, layout)
+  known[layout] = fields_below(layout, { F.unknown_tag }, {})
+  return known[layout]
+end })
 
--- Whether a filter, a column or a coloring rule asks for a field of a body that is not shown.
-local function wants_body(layout, item)
-  local found = body_fields[layout]
-  if not found then
-    found = fields_below(layout, { F.unknown_tag }, {})
-    body_fields[layout] = found
+-- What was asked for of each list, which holds for some messages: a filter may be set while packets are captured.
+local asked, asked_for = {}, 0
+
+-- Whether fields of a list are shown, or a filter, a column or a coloring rule asks for one.
+local function wanted(list, item, c)
+  if c.visible then return true end
+  local known = asked[list]
+  if known == nil then
+    known = false
+    for _, field in ipairs(lists[list]) do known = known or referenced(item, field) end
+    asked[list] = known
   end
-  for i = 1, #found do
-    if referenced(item, found[i]) then return true end
-  end
-  return false
+  return known
 end
 
 local function read_body(api, direction, version, s, p, tree, item, c)
@@ -141,13 +151,13 @@ local function read_body(api, direction, version, s, p, tree, item, c)
     end
     return
   end
-  if item and not c.visible and not wants_body(layout, item) then
+  if item and not wanted(layout, item, c) then
     tree, c.brief = nil, true
   end
   local ends, why = read_part(layout, s, p, tree, c)
   if not item then return end
   if variant then item:add_proto_expert_info(X.variant, "Decoded as " .. variant) end
-  if c.budget.left < 0 then item:add_proto_expert_info(X.limit, format("Only about %d items are shown", MAX_ITEMS)) end
+  if c.left < 0 then item:add_proto_expert_info(X.limit, format("Only about %d items are shown", MAX_ITEMS)) end
   if not ends then
     local text = type(why) == "table" and why.text or tostring(why)
     item:add_proto_expert_info(c.cut and X.cut or X.malformed, text)
@@ -162,7 +172,7 @@ local described -- the frame that the column describes
 local titles = { request = {}, response = {} }
 
 -- Return what a message is in a few words, and show it in the column.
-local function describe(pinfo, direction, name, version, c)
+local function describe(direction, name, version, c)
   local known = titles[direction][name]
   if not known then
     known = {}
@@ -187,7 +197,7 @@ local function describe(pinfo, direction, name, version, c)
     end
   end
   if text:find("%c") then text = text:gsub("%c", "?") end
-  if described == frame then pinfo.cols.info:append(" | " .. text) else pinfo.cols.info:set(text) end
+  if described == frame then columns.info:append(" | " .. text) else columns.info = text end
   described = frame
   return text
 end
@@ -204,7 +214,7 @@ local function request_of(tvb, s, pinfo, item, c)
   local api = APIS[key]
   local header = api and (version <= api.headerless_until and 1 or version >= api.flexible and 3) or 2
   local layout = DATA.headers.request[header]
-  local p, why = read_part(layout, s, 5, item, c)
+  local p, why = read_part(layout, s, 5, item and wanted(layout, item, c) and item, c)
   if not p then
     broken(item, why, c)
     return name_of(key), version
@@ -219,9 +229,11 @@ local function request_of(tvb, s, pinfo, item, c)
   end
   local answered_in = known.response[request]
   if item then
-    add(item, F.api, range(tvb, 4, 2), name_of(key)):set_generated()
-    if answered_in > 0 then add(item, F.response_in, answered_in):set_generated()
-    elseif not first and answered_in ~= SILENT then item:add_proto_expert_info(X.unanswered) end
+    if wanted("request", item, c) then
+      set_generated(add(item, F.api, range(tvb, 4, 2), name_of(key)))
+      if answered_in > 0 then set_generated(add(item, F.response_in, answered_in)) end
+    end
+    if answered_in == 0 and not first then item:add_proto_expert_info(X.unanswered) end
   end
   read_body(api, "request", version, s, p, item, item, c)
   if first then
@@ -257,7 +269,8 @@ local function response_of(tvb, s, pinfo, item, c)
   if request then key, version = floor(known.call[request] / 0x10000), known.call[request] % 0x10000 end
   local api = APIS[key]
   local flexible = api and version >= api.flexible and not api.classic
-  local p, why = read_part(DATA.headers.response[flexible and 2 or 1], s, 5, item, c)
+  local layout = DATA.headers.response[flexible and 2 or 1]
+  local p, why = read_part(layout, s, 5, item and wanted(layout, item, c) and item, c)
   if not p then
     broken(item, why, c)
     return request and name_of(key) or "unknown", version or "?"
@@ -269,15 +282,15 @@ local function response_of(tvb, s, pinfo, item, c)
     end
     return "unknown", "?"
   end
-  if item then
-    local whole = range(tvb, 4, 4)
-    add(item, F.api, whole, name_of(key)):set_generated()
-    add(item, F.of_version, whole, version):set_generated()
-    if known.client[request] then add(item, F.of_client, whole, known.client[request]):set_generated() end
-    add(item, F.request_in, known.frame[request]):set_generated()
+  if item and wanted("response", item, c) then
+    local id_bytes = range(tvb, 4, 4)
+    set_generated(add(item, F.api, id_bytes, name_of(key)))
+    set_generated(add(item, F.of_version, id_bytes, version))
+    if known.client[request] then set_generated(add(item, F.of_client, id_bytes, known.client[request])) end
+    set_generated(add(item, F.request_in, known.frame[request]))
     local time = known.latency[request]
     local seconds = floor(time)
-    add(item, F.time, NSTime.new(seconds, floor((time - seconds) * 1e9 + 0.5))):set_generated()
+    set_generated(add(item, F.time, NSTime.new(seconds, floor((time - seconds) * 1e9 + 0.5))))
   end
   read_body(api, "response", version, s, p, item, item, c)
   if first and key == DATA.handshake and version == 0 and not c.errors[1] then connection.sasl = true end
@@ -304,12 +317,13 @@ local function is_token(s, size, from_client)
 end
 
 local undecoded -- whether the next bytes are no message: length_of sets it
+local peeked -- the bytes of the message that length_of looked at, from its first on
 local whole -- the dissector as an object, to ask whether anybody wants its items
-local context = { seen = {}, topics = {}, errors = {}, codes = {}, budget = {} }
+local context = { seen = {}, topics = {}, errors = {}, codes = {} }
 
 local function message(tvb, pinfo, root)
   local length = length_in(tvb)
-  local s = bytes_in(tvb, 0, length)
+  local s = #peeked == length and peeked or bytes_in(tvb, 0, length)
   local item = referenced(root, whole) and add(root, kdbg, range(tvb, 0, length)) or nil
   if undecoded then
     if item then add(item, F.bytes, range(tvb, 0, length)):add_proto_expert_info(X.undecoded) end
@@ -317,12 +331,14 @@ local function message(tvb, pinfo, root)
   end
   local size, from_client = int32(s, 1), connection.client == source
   local c = context
-  c.tvb, c.stop, c.cut, c.secretive, c.budget.left = tvb, length + 1, size + 4 > length, nil, MAX_ITEMS
+  c.tvb, c.stop, c.cut, c.secretive, c.left = tvb, length + 1, size + 4 > length, nil, MAX_ITEMS
   if next(c.seen) then c.seen = {} end
   if c.topics[1] then c.topics = {} end
   if c.errors[1] then c.errors, c.codes = {}, {} end
   c.visible, c.brief = item and root.visible, false
-  if item then add(item, F.size, range(tvb, 0, 4)) end
+  asked_for = asked_for + 1
+  if visited or asked_for > 50 then asked, asked_for = {}, 0 end
+  if item and wanted("size", item, c) then add(item, F.size, range(tvb, 0, 4)) end
   local direction, name, version = from_client and "request" or "response"
   if is_token(s, size, from_client) then
     name = "SaslToken"
@@ -336,13 +352,14 @@ local function message(tvb, pinfo, root)
   else
     name, version = response_of(tvb, s, pinfo, item, c)
   end
-  local text = describe(pinfo, direction, name, version, c)
+  local text = describe(direction, name, version, c)
   if item then
     append_text(item, ", " .. text)
-    for _, topic in ipairs(c.topics) do add(item, F.topic, range(tvb, 0, length), topic):set_generated() end
+    local topics = wanted("topic", item, c) and c.topics or {}
+    for i = 1, #topics do set_generated(add(item, F.topic, range(tvb, 0, length), topics[i])) end
     for i = 1, c.brief and #c.errors or 0 do
-      add(item, F.error_code, range(tvb, 0, length), c.codes[i]):set_generated()
-      add(item, F.error, range(tvb, 0, length), c.errors[i]):set_generated()
+      set_generated(add(item, F.error_code, range(tvb, 0, length), c.codes[i]))
+      set_generated(add(item, F.error, range(tvb, 0, length), c.errors[i]))
     end
     if c.errors[1] then item:add_proto_expert_info(X.error, table.concat(c.errors, ", ", 1, math.min(#c.errors, 5))) end
   end

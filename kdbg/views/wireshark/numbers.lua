@@ -1,6 +1,6 @@
 -- Numbers ------------------------------------------------------------------------------------------------------------
 -- A context `c` is what is known of the message while it is read: `tvb`, `stop` (one past the last byte), `seen`
--- (values that decide how others are read), `topics`, `errors`, `budget` (how many items may still be shown).
+-- (values that decide how others are read), `topics`, `errors`, `left` (how many items may still be shown).
 
 local function fail(at, text, ...) error({ at = at, text = format(text, ...) }, 0) end
 
@@ -15,13 +15,29 @@ end
 
 local function uint16(s, p) local a, b = byte(s, p, p + 1) return a * 0x100 + b end
 local function uint32(s, p) local a, b, c, d = byte(s, p, p + 3) return ((a * 0x100 + b) * 0x100 + c) * 0x100 + d end
-local function signed(value, limit) if value >= limit then return value - 2 * limit end return value end
-local function int16(s, p) return signed(uint16(s, p), 0x8000) end
-local function int32(s, p) return signed(uint32(s, p), 0x80000000) end
-local function int64(s, p) return int32(s, p) * 0x100000000 + uint32(s, p + 4) end
+local function int8(s, p)
+  local a = byte(s, p)
+  if a > 0x7f then return a - 0x100 end
+  return a
+end
+local function int16(s, p)
+  local a, b = byte(s, p, p + 1)
+  if a > 0x7f then a = a - 0x100 end
+  return a * 0x100 + b
+end
+local function int32(s, p)
+  local a, b, c, d = byte(s, p, p + 3)
+  if a > 0x7f then a = a - 0x100 end
+  return ((a * 0x100 + b) * 0x100 + c) * 0x100 + d
+end
+local function int64(s, p)
+  local a, b, c, d, e, f, g, h = byte(s, p, p + 7)
+  if a > 0x7f then a = a - 0x100 end
+  return (((a * 0x100 + b) * 0x100 + c) * 0x100 + d) * 0x100000000 + ((e * 0x100 + f) * 0x100 + g) * 0x100 + h
+end
 
 local FIXED = {
-  int8 = { 1, function(s, p) return signed(byte(s, p), 0x80) end }, int16 = { 2, int16 }, int32 = { 4, int32 },
+  int8 = { 1, int8 }, int16 = { 2, int16 }, int32 = { 4, int32 },
   int64 = { 8, int64 }, uint16 = { 2, uint16 }, uint32 = { 4, uint32 }, boolean = { 1, byte }, float64 = { 8, int64 },
 }
 
@@ -44,11 +60,11 @@ local function groups(s, p, c, label, most)
   fail(p, "%s is too large for its type", label)
 end
 
+-- Most have one byte or two.
 local function unsigned_varint(s, p, c, label)
-  if p < c.stop then
-    local first = byte(s, p)
-    if first < 0x80 then return first, p + 1 end
-  end
+  local first, second = byte(s, p, p + 1)
+  if p < c.stop and first < 0x80 then return first, p + 1 end
+  if p + 1 < c.stop and second < 0x80 then return first + second * 0x80 - 0x80, p + 2 end
   local low, _, at = groups(s, p, c, label, 5)
   return low, at
 end
@@ -61,6 +77,7 @@ end
 
 -- Return a number where it is exact as one, else an Int64: to make one costs.
 local function varlong(s, p, c, label)
+  if p + 1 < c.stop and (byte(s, p) < 0x80 or byte(s, p + 1) < 0x80) then return varint(s, p, c, label) end
   local low, high, at = groups(s, p, c, label, 10)
   local odd = low % 2 == 1
   if high < 0x100000 then
@@ -72,26 +89,26 @@ local function varlong(s, p, c, label)
   return Int64.new(low, high), at
 end
 
--- Read a length or a count; nil stands for null. Lengths of compact forms are one more.
-local LENGTHS = {
-  varint = varint,
-  compact = function(s, p, c, label)
-    local count, at = unsigned_varint(s, p, c, label)
-    return count - 1, at
-  end,
-}
-for _, name in ipairs({ "int8", "int16", "int32" }) do
-  local size, value_of = FIXED[name][1], FIXED[name][2]
-  LENGTHS[name] = function(s, p, c, label)
-    need(c, p, size, label)
-    return value_of(s, p), p + size
+-- Return what reads a length or a count, of which -1 stands for null. Lengths of compact forms are one more.
+local function length_reader(node, label)
+  if node.length == "compact" then
+    return function(s, p, c)
+      local count, at = unsigned_varint(s, p, c, label)
+      return count - 1, at
+    end
   end
-end
-
-local function read_length(node, s, p, c, label)
-  local length, at = LENGTHS[node.length](s, p, c, label)
-  if length < -1 then fail(p, "%s has the length %d", label, length) end
-  return length, at
+  local width, value_of = unpack(FIXED[node.length] or {})
+  return function(s, p, c)
+    local length, at
+    if not width then length, at = varint(s, p, c, label)
+    else
+      at = p + width
+      if at > c.stop then need(c, p, width, label) end
+      length = value_of(s, p)
+    end
+    if length < -1 then fail(p, "%s has the length %d", label, length) end
+    return length, at
+  end
 end
 
 -- Meanings -----------------------------------------------------------------------------------------------------------
@@ -121,17 +138,15 @@ local MEANINGS = {
     return names and names[value] and format(" (%s)", names[value]) or time_of(value)
   end,
   bits = names_of_bits,
-  names = function(value, names) return names[value] and format(" (%s)", names[value]) or "" end,
+  names = function(value, names) return names[value] and " (" .. names[value] .. ")" or "" end,
 }
-
-local function printable(s) return s:find("^[\t\n\r -~\194-\244\128-\191]*$") end
 
 local function note_error(value, p, tree, c)
   c.errors[#c.errors + 1] = ERRORS[value] or tostring(value)
   c.codes[#c.errors] = value
   if tree then
-    add(tree, F.error_code, range(c.tvb, p - 1, 2), value):set_generated()
-    add(tree, F.error, range(c.tvb, p - 1, 2), c.errors[#c.errors]):set_generated()
+    set_generated(add(tree, F.error_code, range(c.tvb, p - 1, 2), value))
+    set_generated(add(tree, F.error, range(c.tvb, p - 1, 2), c.errors[#c.errors]))
   end
 end
 

@@ -2,7 +2,7 @@
 -- it shows nothing. Each node of the tables becomes one reader, when it is first needed.
 
 local readers, make = {}, {}
-local widths = {} -- readers that only step over so many bytes where nothing is shown
+local widths = {} -- of readers of numbers that are only shown: their width in bytes, and the field
 setmetatable(readers, { __index = function(_, i)
   local node = load("return " .. NODES[i])()
   local reader = (make[node[1]] or make.fixed)(node)
@@ -11,9 +11,8 @@ setmetatable(readers, { __index = function(_, i)
 end })
 
 local function shown(tree, c, weight)
-  local budget = c.budget
-  budget.left = budget.left - weight
-  if budget.left < 0 then return nil end
+  c.left = c.left - weight
+  if c.left < 0 then return nil end
   return tree
 end
 
@@ -28,11 +27,13 @@ function make.fixed(node)
       if tree then add(tree, field, range(c.tvb, p - 1, size)) end
       return stop
     end
-    widths[read] = size
+    widths[read] = { width = size, field = field }
     return read
   end
+  local is_error = kind == "error"
   return function(s, p, tree, c)
-    need(c, p, size, label)
+    local stop = p + size
+    if stop > c.stop then need(c, p, size, label) end
     local value = value_of(s, p)
     if keep then c.seen[keep] = value end
     if tree then
@@ -40,8 +41,8 @@ function make.fixed(node)
       local said = meaning and meaning(value, names)
       if said and said ~= "" then append_text(item, said) end
     end
-    if kind == "error" and value ~= 0 then note_error(value, p, tree, c) end
-    return p + size
+    if is_error and value ~= 0 then note_error(value, p, tree, c) end
+    return stop
   end
 end
 
@@ -56,8 +57,10 @@ local function numeric(read, long)
         local absolute = keep and c.absolute and c.absolute[keep]
         if absolute then
           value = absolute.base + value
-          local item = add(tree, absolute.field, range(c.tvb, p - 1, at - p), value)
-          if absolute.meaning then append_text(item, absolute.meaning(value:tonumber())) end
+          local number, long_value = value, value
+          if type(value) == "number" then long_value = Int64.new(value) else number = value:tonumber() end
+          local item = add(tree, absolute.field, range(c.tvb, p - 1, at - p), long_value)
+          if absolute.meaning then append_text(item, absolute.meaning(number)) end
         else
           if long and type(value) == "number" then value = Int64.new(value) end
           add(tree, field, range(c.tvb, p - 1, at - p), value)
@@ -101,10 +104,14 @@ local function hidden(node, c)
   return not (DATA.public:find(" " .. says .. " ", 1, true) or DATA.public:find(" " .. key .. " ", 1, true))
 end
 
+local PRINTABLE = "^[\t\n\r -~\194-\244\128-\191]*$"
+
 local function show_bytes(tree, field, at, stop, c, s)
-  local item = add(tree, field, range(c.tvb, at - 1, stop - at))
-  local text = s:sub(at, stop - at > TEXT and at + TEXT - 1 or stop - 1)
-  if text ~= "" and printable(text) then append_text(item, " (" .. text .. (stop - at > TEXT and "…)" or ")")) end
+  local item, long = add(tree, field, range(c.tvb, at - 1, stop - at)), stop - at > TEXT
+  if stop > at then
+    local text = sub(s, at, long and at + TEXT - 1 or stop - 1)
+    if find(text, PRINTABLE) then append_text(item, " (" .. text .. (long and "…)" or ")")) end
+  end
   return item
 end
 
@@ -121,32 +128,33 @@ end
 local open_payload
 
 function make.sized(node)
-  local field, label, text, kind, keep = fields[node[2]], labels[node[2]], node.text, node.kind, node.keep
+  local field, label, text, keep, is_topic = fields[node[2]], labels[node[2]], node.text, node.keep, node.kind == "topic"
+  local read_length, holds, may_hide = length_reader(node, label), node.holds, node.secret or node.data
   return function(s, p, tree, c)
-    local length, at = read_length(node, s, p, c, label)
+    local length, at = read_length(s, p, c)
     if length < 0 then
       if keep then c.seen[keep] = nil end
       if tree then valueless(tree, field, p, at, c, label .. ": null") end
       return at
     end
-    need(c, at, length, label)
     local stop = at + length
-    if keep or kind == "topic" then
-      local value = s:sub(at, stop - 1)
+    if stop > c.stop then need(c, at, length, label) end
+    if keep or is_topic then
+      local value = sub(s, at, stop - 1)
       if keep then c.seen[keep] = value end
-      if kind == "topic" then
+      if is_topic then
         note_topic(value, c)
         c.seen.topic = value
       end
     end
     if tree then
-      if hidden(node, c) then
+      if may_hide and hidden(node, c) then
         valueless(tree, field, p, stop, c, format(HIDDEN, label, length))
       elseif text then
         add_packet_field(tree, field, range(c.tvb, at - 1, length), ENC_UTF_8)
       else
         local item = show_bytes(tree, field, at, stop, c, s)
-        if node.holds and length > 0 then open_payload(node.holds, s, at, stop, item, c) end
+        if holds and length > 0 then open_payload(holds, s, at, stop, item, c) end
       end
     end
     return stop
@@ -201,23 +209,33 @@ local function optional_fields(tags, s, p, tree, c)
   end
 end
 
--- Return the readers for where nothing is shown: those of fixed width that follow each other are one.
+-- Return readers that do what the members do: of plain numbers that follow each other one reads all.
 local function joined(members)
   local steps, i = {}, 1
   while i <= #members do
-    local first, width = i, 0
-    while members[i] and widths[members[i]] do
-      width = width + widths[members[i]]
+    local first, width, run = i, 0, {}
+    while widths[members[i]] do
+      run[#run + 1] = widths[members[i]]
+      width = width + run[#run].width
       i = i + 1
     end
-    if width > 0 then
-      steps[#steps + 1] = function(s, p, _, c)
-        if p + width <= c.stop then return p + width end
-        for k = first, #members do p = members[k](s, p, nil, c) end -- which fails at the one that is cut
+    if #run > 1 then
+      local last = i - 1
+      steps[#steps + 1] = function(s, p, tree, c)
+        local stop, at, tvb = p + width, p - 1, c.tvb
+        if stop > c.stop then
+          for k = first, last do p = members[k](s, p, tree, c) end -- one of which is cut, and says so
+        end
+        for k = 1, tree and #run or 0 do
+          local each = run[k]
+          add(tree, each.field, range(tvb, at, each.width))
+          at = at + each.width
+        end
+        return stop
       end
     else
-      steps[#steps + 1] = members[i]
-      i = i + 1
+      steps[#steps + 1] = members[first]
+      i = first + 1
     end
   end
   return steps
@@ -228,14 +246,11 @@ function make.struct(node)
   local members, count = {}, #node.of
   for i, member in ipairs(node.of) do members[i] = readers[member] end
   local steps = joined(members)
+  local last = #steps
   local function read(s, p, tree, c)
     if front then p = optional_fields(tags, s, p, tree, c) end
-    if tree then
-      c.budget.left = c.budget.left - count
-      for i = 1, count do p = members[i](s, p, tree, c) end
-    else
-      for i = 1, #steps do p = steps[i](s, p, nil, c) end
-    end
+    if tree then c.left = c.left - count end
+    for i = 1, last do p = steps[i](s, p, tree, c) end
     if tags and not front then
       if p < c.stop and byte(s, p) == 0 then return p + 1 end
       p = tagged_fields(tags, s, p, tree, c)
@@ -280,7 +295,7 @@ function make.nullable(node)
   local field, label, of, null = fields[node[2]], labels[node[2]], node.of, node.null
   return function(s, p, tree, c)
     need(c, p, 1, label)
-    local marker = signed(byte(s, p), 0x80)
+    local marker = int8(s, p)
     if marker == null then
       if tree then add(tree, field, range(c.tvb, p - 1, 1)):set_text(label .. ": null") end
       return p + 1
@@ -320,12 +335,12 @@ end)
 
 function make.array(node)
   local field, label, item_node, structure = fields[node[2]], labels[node[2]], node.of, node.structure
-  local weight, reader = structure and 2 or 1, nil
+  local weight, reader, read_length = structure and 2 or 1, nil, length_reader(node, label)
   return function(s, p, tree, c)
-    local count, at = read_length(node, s, p, c, label)
+    local count, at = read_length(s, p, c)
     reader = reader or readers[item_node]
     if not tree then
-      local width = widths[reader]
+      local width = widths[reader] and widths[reader].width
       if width and at + width * count <= c.stop then return at + width * math.max(count, 0) end
       for i = 0, count - 1 do
         if i >= #s then fail(at, "%s has %d items in %d bytes", label, count, #s) end
@@ -374,9 +389,10 @@ function open_payload(holds, s, at, stop, item, c)
   for _, name in ipairs(candidates) do
     local layout = payload_layout(name, s, at, stop)
     if layout and fits(layout, s, at, stop, c) then
-      local inner = setmetatable({ stop = stop }, { __index = c })
-      local tree = add(item, range(c.tvb, at - 1, stop - at), name)
-      readers[layout](s, at, tree, inner)
+      local tree, outer = add(item, range(c.tvb, at - 1, stop - at), name), c.stop
+      c.stop = stop
+      readers[layout](s, at, tree, c)
+      c.stop = outer
       return
     end
   end

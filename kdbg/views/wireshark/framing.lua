@@ -22,9 +22,11 @@ local function next_message(s, p, from_client)
   end
 end
 
--- Return the length of the message at `offset`, its size included, or of the bytes before the next one.
-local function length_of(tvb, _, offset)
-  local left, known = remaining(tvb, offset), nil
+-- Return the length of the message at `offset`, its size included, or of the bytes before the next one. `left`: how
+-- many bytes follow in the packet.
+local function length_of(tvb, _, offset, left)
+  local known
+  left = left or remaining(tvb, offset)
   local s = bytes_in(tvb, offset, math.min(left, length_in(tvb) - offset, PEEK))
   peeked = s
   if visited then
@@ -64,7 +66,7 @@ local function dissect(tvb, pinfo, tree)
   if visited and described == frame then described = nil end
   columns.protocol = "Kafka"
   local length = length_in(tvb)
-  if length == remaining(tvb, 0) and length > 3 and length_of(tvb, pinfo, 0) == length then
+  if length == remaining(tvb, 0) and length > 3 and length_of(tvb, pinfo, 0, length) == length then
     message(tvb, pinfo, tree) -- as most packets are: one message
   else
     dissect_tcp_pdus(tvb, tree, 4, length_of, message)

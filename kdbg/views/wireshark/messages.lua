@@ -16,7 +16,7 @@ end
 -- Items become garbage at once. Lua's own pace is so slow that it would collect them when they are out of the
 -- processor's cache, which takes twice as long.
 collectgarbage("setpause", 120)
-collectgarbage("setstepmul", _VERSION == "Lua 5.2" and 10000 or 400)
+collectgarbage("setstepmul", _VERSION == "Lua 5.2" and 4000 or 400)
 
 -- Find the connection of a packet, and set which of its sides sends: true for the one with the lower port.
 local function find_connection(pinfo)
@@ -124,8 +124,8 @@ setmetatable(lists, { __index = function(known, layout)
   return known[layout]
 end })
 
--- What was asked for of each list, which holds for some messages: a filter may be set while packets are captured.
-local asked, asked_for = {}, 0
+-- What was asked for of each list. It holds for so many messages: a filter may be set while packets are captured.
+local asked, asked_for, ASKED_FOR = {}, 0, 1000
 
 -- Whether fields of a list are shown, or a filter, a column or a coloring rule asks for one.
 local function wanted(list, item, c)
@@ -337,7 +337,7 @@ local function message(tvb, pinfo, root)
   if c.errors[1] then c.errors, c.codes = {}, {} end
   c.visible, c.brief = item and root.visible, false
   asked_for = asked_for + 1
-  if visited or asked_for > 50 then asked, asked_for = {}, 0 end
+  if visited or asked_for > ASKED_FOR then asked, asked_for = {}, 0 end
   if item and wanted("size", item, c) then add(item, F.size, range(tvb, 0, 4)) end
   local direction, name, version = from_client and "request" or "response"
   if is_token(s, size, from_client) then
@@ -354,7 +354,7 @@ local function message(tvb, pinfo, root)
   end
   local text = describe(direction, name, version, c)
   if item then
-    append_text(item, ", " .. text)
+    if c.visible then append_text(item, ", " .. text) end
     local topics = wanted("topic", item, c) and c.topics or {}
     for i = 1, #topics do set_generated(add(item, F.topic, range(tvb, 0, length), topics[i])) end
     for i = 1, c.brief and #c.errors or 0 do

@@ -128,8 +128,9 @@ end
 local open_payload
 
 function make.sized(node)
-  local field, label, text, keep, is_topic = fields[node[2]], labels[node[2]], node.text, node.keep, node.kind == "topic"
-  local read_length, holds, may_hide = length_reader(node, label), node.holds, node.secret or node.data
+  local field, label, text, keep = fields[node[2]], labels[node[2]], node.text, node.keep
+  local read_length, holds, is_topic = length_reader(node, label), node.holds, node.kind == "topic"
+  local may_hide = node.secret or node.data
   return function(s, p, tree, c)
     local length, at = read_length(s, p, c)
     if length < 0 then
@@ -222,13 +223,13 @@ local function joined(members)
     if #run > 1 then
       local last = i - 1
       steps[#steps + 1] = function(s, p, tree, c)
-        local stop, at, tvb = p + width, p - 1, c.tvb
+        local stop, at, tvb, visible = p + width, p - 1, c.tvb, c.visible
         if stop > c.stop then
           for k = first, last do p = members[k](s, p, tree, c) end -- one of which is cut, and says so
         end
         for k = 1, tree and #run or 0 do
           local each = run[k]
-          add(tree, each.field, range(tvb, at, each.width))
+          if visible or referenced(tree, each.field) then add(tree, each.field, range(tvb, at, each.width)) end
           at = at + each.width
         end
         return stop

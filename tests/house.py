@@ -33,6 +33,7 @@ ADDED = {
     "archives of many files": 300,
     "an index of captures, which grows with them": 1_700,
     "a dissector for Wireshark, and the schema for programs": 600,
+    "keys and values deserialized in tables": 100,
     "open connections carried over, and rings that are followed": 400,
 }
 """Lines of kdbg for what was asked for since the goal of 86,000 was set, by what asked for it."""
@@ -116,7 +117,7 @@ def modules_of_a_summary() -> int:
 MEASURES = {
     "folders": Measure(folders, 10, 10),
     "files": Measure(lambda: len(FILES), 600, 700),
-    "lines": Measure(lines, 96_785, 86_000 + sum(ADDED.values())),
+    "lines": Measure(lines, 96_870, 86_000 + sum(ADDED.values())),
     "files with one importer": Measure(with_one_importer, 70, 120),
     "class names in more than two folders": Measure(class_names_in_many_folders, 0, 0),
     "names with a private word": Measure(private_names, 0, 0),

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from importlib import import_module
@@ -163,6 +164,7 @@ class SchemaDump:
         self._answers: dict[SchemaId, Mapping[str, Any]] = {}
         self._subjects: dict[tuple[str, int], Mapping[str, Any]] = {}
         self._plain: dict[SchemaId, Path] = {}
+        self._read: dict[SchemaId, Schema] = {}
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
             if file.is_file() and file.suffix.lower() in (*TYPES, *DESCRIPTORS):
                 self._take(file)
@@ -175,12 +177,21 @@ class SchemaDump:
         """Return the schema with this id or GUID."""
         if schema_id in self._answers:
             return self._made(self._answers[schema_id], DEEPEST)
-        if schema_id in self._plain:
+        if schema_id in self._plain and schema_id not in self._read:
             try:
-                return schema_in(self._plain[schema_id])
+                self._read[schema_id] = schema_in(self._plain[schema_id])
             except InputError as error:
                 raise Unread(str(error)) from None
+        if schema_id in self._read:
+            return self._read[schema_id]
         raise Unread(f"is not in {self.path}")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return it with all its schemas read: other machines do not have the files."""
+        for schema_id in self._plain:
+            with suppress(Unread):
+                self.by_id(schema_id)
+        return vars(self)
 
     def _take(self, file: Path) -> None:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
@@ -19,7 +20,8 @@ DEEPEST = 32
 class SchemaRegistry:
     """Asks a registry for schemas. `settings` are those of the client: `basic.auth.user.info`, `ssl.ca.location`, …
 
-    Raises `InputError` for settings that the client refuses, or where it is not installed.
+    A task of Spark gets it as URL and settings; all tasks of a process share one client. Raises `InputError` for
+    settings that the client refuses, or where it is not installed.
     """
 
     def __init__(self, url: str, settings: Mapping[str, str] | None = None) -> None:
@@ -27,6 +29,7 @@ class SchemaRegistry:
             raise InputError(f"--registry needs the package confluent-kafka; {install('schemas')}")
         from confluent_kafka.schema_registry import SchemaRegistryClient
 
+        self._made_of = url, tuple((settings or {}).items())
         self._broken = ""
         try:
             self._client: Any = SchemaRegistryClient(
@@ -34,6 +37,9 @@ class SchemaRegistry:
             )
         except (ValueError, TypeError, OSError) as error:
             raise InputError(f"the Schema Registry client rejects the settings: {error}") from None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return of_worker, self._made_of
 
     def by_id(self, schema_id: SchemaId) -> Schema:
         """Return the schema with this id or GUID; one that cannot be reached is not asked again."""
@@ -63,3 +69,9 @@ class SchemaRegistry:
             for each in schema.references or ()
         ]
         return Schema(schema.schema_type or "AVRO", schema.schema_str, tuple(used))
+
+
+@cache
+def of_worker(url: str, settings: tuple[tuple[str, str], ...]) -> SchemaRegistry:
+    """Return the registry that all tasks of this process ask."""
+    return SchemaRegistry(url, dict(settings))

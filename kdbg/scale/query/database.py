@@ -16,7 +16,7 @@ from typing import Any
 from ...budget import MEMORY
 from ...errors import InputError
 from ...extras import require
-from ...views.tables.columns import ABOUT, TABLES, TIMES
+from ...views.tables.columns import ABOUT, CONTENTS, TABLES, TIMES
 from ...views.tables.questions import Answer
 
 PART = 2
@@ -68,8 +68,8 @@ BATCH = 1000
 NEEDED = ("duckdb", "pyarrow", "pytz")
 DATED = {table: next(column for column, kind in columns.items() if kind == "time") for table, columns in TABLES.items()}
 """Table by table, the column whose day is `date`, as in a pipeline's tables."""
-VALUES = {"key": "BLOB", "value": "BLOB", "headers": "STRUCT(key VARCHAR, value BLOB)[]"}
-"""The columns of `records` that hold what users put into records, with their types."""
+TYPES = {"bytes": "BLOB", "headers": "STRUCT(key VARCHAR, value BLOB)[]", "text": "VARCHAR"}
+"""The types of columns that hold what users put into records, by their kinds."""
 DESCRIBE = re.compile(r'\s*DESC(?:RIBE)?\s+(?:TABLE\s+)?"?(\w+)"?\s*;?\s*', re.IGNORECASE)
 ALL_COLUMNS = re.compile(r"(?:\bselect|[,.])\s*(?:distinct\s*)?\*", re.IGNORECASE)
 CLOSED = {
@@ -220,7 +220,8 @@ class Database:
         """Return all columns of a table as they are shown, in SQL."""
         if table != "records" or not self.hide:
             return "*"
-        return f"* REPLACE ({', '.join(f'NULL::{kind} AS {name}' for name, kind in VALUES.items())})"
+        columns = (f"NULL::{TYPES[TABLES[table][name]]} AS {name}" for name in CONTENTS)
+        return f"* REPLACE ({', '.join(columns)})"
 
     def answer(self, sql: str, limit: int | None = None) -> Answer:
         """Return at most `limit` rows of the answer. Raise `InputError` with DuckDB's words where it refuses."""

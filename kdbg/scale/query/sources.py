@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from ...capture import Capture
 from ...exchanges.filters.filter_set import Filters
+from ...payloads.values.chosen import ReadBytes
 from ...views.tables.arrow import DUCKDB_TABLES, batch
 from ...views.tables.cells import LAYOUTS, WIDTHS, Cells
 from ...views.tables.decoding import Decoding
@@ -27,11 +28,15 @@ SEVERITY = LAYOUTS["problems"].index("severity")
 class Decoded(Decoding):
     """Takes captures one by one, and puts the rows of `tables` into a database.
 
-    `timed`: exchanges say where their time went. `severities` are those of the problems that were met.
+    `timed`: exchanges say where their time went. `read` deserializes keys and values of records. `severities` are those
+    of the problems that were met.
     """
 
-    def __init__(self, database: Database, tables: Set[str], filters: Filters, *, timed: bool = False) -> None:
-        super().__init__(filters, WantedRows.of(tables, timed=timed))
+    def __init__(
+        self, database: Database, tables: Set[str], filters: Filters, *, timed: bool = False,
+        read: ReadBytes | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(filters, WantedRows.of(tables, timed=timed, read=read))
         self.database, self.tables, self.severities = database, tables, set[str]()
         self._waiting: dict[str, list[Any]] = {table: [] for table in tables}
         self._size = 0

@@ -45,7 +45,7 @@ REPEATED = {
         column + inside
         for column, kind in columns.items()
         for inside in WITHIN.get(kind, ("",))
-        if column not in COUNTING[table] and column != "value" and (column,) != KEYS.get(table)
+        if column not in COUNTING[table] and column not in ("value", "value_text") and (column,) != KEYS.get(table)
     ]
     for table, columns in COLUMNS.items()
 }

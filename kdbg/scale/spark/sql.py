@@ -19,7 +19,7 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
 
 from ...errors import InputError, KdbgError
-from ...views.tables.columns import TABLES
+from ...views.tables.columns import CONTENTS, TABLES
 from ...views.tables.questions import Answer
 from . import session
 from .session import failure
@@ -132,7 +132,7 @@ def name_tables(spark: SparkSession, folder: str, *, hide: bool = False) -> None
     for name, frame in tables(spark, folder).items():
         if hide and name == "records":
             frame = frame.withColumns(
-                {column: lit(None).cast(frame.schema[column].dataType) for column in ("key", "value", "headers")}
+                {name: lit(None).cast(frame.schema[name].dataType) for name in CONTENTS if name in frame.columns}
             )
         frame.createOrReplaceTempView(name)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +18,7 @@ from ...protocol.findings.amounts import count
 from . import DEFINITIONS, INTERRUPTED, REFUSED
 from .failing import fail_on_option, status_of
 from .filters import archive_filter_options, take_filters
-from .options import HELP, Size, conf_option, input_options
+from .options import HELP, Size, conf_option, input_options, reader_options, take_readers
 from .output import say
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ LEAST_SPLIT = 1 << 16
 DURATIONS = {"s": 1, "m": 60, "h": 3600}
 STAGES = {"plan": "planning", "count": "counting packets", "read": "reading", "decode": "decoding", "judge": "judging"}
 POLL = 0.2
+USER = re.compile(r"(?<=//)[^/@]*@")
+"""User and password in a URL."""
 
 
 def duration(value: str, least: int = 1) -> float:
@@ -65,6 +68,7 @@ def idle_time(value: str) -> float:
 )
 @click.option("--records", is_flag=True, help="Write the records table as well (metadata only).")
 @click.option("--values", is_flag=True, help="Write record keys, values and headers as well.")
+@reader_options
 @click.option("--diagnose", is_flag=True, help="Diagnose each capture as well; kdbg diagnose DIR prints the causes.")
 @click.option("--append", is_flag=True, help="Append to existing tables what is new in the captures.")
 @click.option("--allow-duplicates", is_flag=True,
@@ -101,6 +105,7 @@ def command(captures: tuple[str, ...], out: str, **options: Any) -> int:
         )
     filters = take_filters(options)
     filters.refuse_numbers()
+    options["read"] = take_readers(dict(options))
     options["definitions"] = click.get_current_context().meta.get(DEFINITIONS, ())
     from ...scale.spark import session
     from ...views.reading import numbered
@@ -172,13 +177,16 @@ def options_of(given: dict[str, Any], filters: Filters) -> PipelineOptions:
 
     master = without_token(given["master"]) if given["master"] else None
     said = given | {"conf": [name for name, _ in given["conf"]], "master": master}  # the tables hold no secrets
+    read, registry = said.pop("read"), given["registry"]
+    said["registry"] = registry and USER.sub("", registry)
+    values = given["values"] or read is not None
     for name, value in filters.given.items():
         said[name] = sorted(value) if isinstance(value, frozenset | tuple) else value
     return PipelineOptions(
         split=given["split"],
         partitions=given["partitions"],
         filters=filters,
-        wanted=WantedRows(given["records"] or given["values"], given["values"], given["show_secrets"]),
+        wanted=WantedRows(given["records"] or values, values, given["show_secrets"], read=read),
         append=given["append"],
         diagnose=given["diagnose"],
         definitions=tuple(read_definitions(*given["definitions"])),

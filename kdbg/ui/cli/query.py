@@ -13,11 +13,22 @@ from ...views.tables.questions import QUESTIONS, Answer
 from . import REFUSED
 from .failing import chosen_level, fail_on_option, status_of, status_of_problems
 from .filters import folder_of_tables, row_filter_options, take_filters, unmatched_lines
-from .options import HELP, choice_option, color_option, conf_option, input_options, raw_option, values_option
+from .options import (
+    HELP,
+    choice_option,
+    color_option,
+    conf_option,
+    input_options,
+    raw_option,
+    reader_options,
+    take_readers,
+    values_option,
+)
 from .output import Writer, look, write_out
 
 if TYPE_CHECKING:
     from ...exchanges.filters.filter_set import Filters
+    from ...payloads.values.chosen import ReadBytes
     from ...scale.query.database import Database
     from ...views.render.style import Look
 
@@ -44,6 +55,7 @@ class QuestionName(click.Choice[str]):
 @choice_option("table", "csv", "json")
 @raw_option
 @values_option
+@reader_options
 @row_filter_options
 @click.option("--limit", type=click.IntRange(1), metavar="N",
               help=f"Print at most N rows (default: {MOST} for tables, all for CSV and JSON).")  # fmt: skip
@@ -82,7 +94,9 @@ def command(
         return 0
     answers = AnswerFormat(format, limit, full, color, raw)
     filters = take_filters(options)
-    folder = folder_of_tables(sources, filters)
+    folder, read = folder_of_tables(sources, filters), take_readers(options)
+    if read is not None and (folder is not None or options["master"]):
+        raise click.UsageError("records of tables are deserialized by kdbg pipeline; give it these options")
     if options["master"]:
         if options["timeout"] is not None or chosen_level():
             option = "--fail-on" if options["timeout"] is None else "--timeout"
@@ -99,7 +113,7 @@ def command(
         for sql in asked.values():
             database.check(sql)
         if folder is None:
-            return of_captures(database, sources, asked, answers, filters)
+            return of_captures(database, sources, asked, answers, filters, read)
         from ...scale.query.sources import show as show_tables
         from ...scale.spark.delta import DeltaFolder
 
@@ -149,17 +163,18 @@ def by_spark(
 
 
 def of_captures(
-    database: Database, sources: Sequence[str], asked: Mapping[str, str], form: AnswerFormat, filters: Filters
-) -> int:
+    database: Database, sources: Sequence[str], asked: Mapping[str, str], form: AnswerFormat, filters: Filters,
+    read: ReadBytes | None,
+) -> int:  # fmt: skip
     """Decode captures and ask DuckDB about them; return the exit status. What cannot be read is named, passed over."""
     from ...scale.query.sources import Decoded
     from .inputs import read_captures
 
     tables = {table for sql in asked.values() for table in database.named(sql)}
     timed = any(database.asks_for_times(sql) for sql in asked.values())
-    decoded = Decoded(database, tables, filters, timed=timed)
-    read, is_complete = read_captures(sources, filters, decoded.capture, lambda: decoded.exchanges)
-    if not read:
+    decoded = Decoded(database, tables, filters, timed=timed, read=read)
+    has_read, is_complete = read_captures(sources, filters, decoded.capture, lambda: decoded.exchanges)
+    if not has_read:
         return REFUSED
     show(asked, database.answer, form)
     for line in unmatched_lines(decoded.seen):

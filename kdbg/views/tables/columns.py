@@ -119,6 +119,10 @@ _TABLES: dict[str, dict[str, tuple[str, str]]] = {
         "control": ("text", "type of a control record, such as COMMIT or ABORT; null for records of clients"),
         "transactional": ("boolean", "whether the record is part of a transaction"),
         "crc_ok": ("boolean", "whether the checksum of the batch is correct"),
+        "key_text": ("text", "deserialized key, data as JSON, if a schema or a format was given; null for bytes"),
+        "value_text": ("text", "deserialized value, data as JSON, if a schema or a format was given; null for bytes"),
+        "key_problem": ("text", "why the key could not be deserialized"),
+        "value_problem": ("text", "why the value could not be deserialized"),
     },
     "connections": _WHO | {
         "start_time": ("time", "time of the first packet"),
@@ -186,6 +190,8 @@ _TABLES: dict[str, dict[str, tuple[str, str]]] = {
     },
 }  # fmt: skip
 """The columns of every table, each with its kind and its meaning."""
+CONTENTS = ("key", "value", "headers", "key_text", "value_text", "key_problem", "value_problem")
+"""The columns of `records` that hold what users put into records."""
 TIMES = tuple(_TIMES)
 """The columns on where the time of an exchange went, which are worked out only for those who ask."""
 for _columns in _TABLES.values():

@@ -7,8 +7,8 @@ What a request and its response tell of partitions is put together.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...exchanges.messages.message import Message
 from ...protocol.findings import Kind
@@ -18,6 +18,9 @@ from ...protocol.wire.readings.layout import path_to
 from ...protocol.wire.readings.outline import PartitionContext, count_records, outline, parts
 from ...protocol.wire.records.sets import CONTROL, TRANSACTIONAL, codec_of
 from .cells import TableRow, integer, text, timestamp
+
+if TYPE_CHECKING:
+    from ...payloads.values.chosen import ReadBytes
 
 REQUEST, RESPONSE = "request", "response"
 KEPT: dict[str, dict[str, dict[str, str]]] = {
@@ -134,7 +137,8 @@ def _size(data: bytes | None) -> int | None:
 
 @dataclass(frozen=True)
 class WantedRows:
-    """What rows there shall be: `records` a row for each record, `values` their keys and values too.
+    """What rows there shall be: `records` a row for each record, `values` their keys and values too, deserialized with
+    `read`.
 
     Without `partitions` there are no rows of partitions, nor of their records. `timed`: exchanges say where their time
     went, where the packets are at hand.
@@ -145,14 +149,16 @@ class WantedRows:
     show_secrets: bool = False
     partitions: bool = True
     timed: bool = False
+    read: ReadBytes | None = field(default=None, compare=False)
 
     @classmethod
     def of(
-        cls, tables: Collection[str], *, values: bool = True, show_secrets: bool = False, timed: bool = False
-    ) -> WantedRows:
+        cls, tables: Collection[str], *, values: bool = True, show_secrets: bool = False, timed: bool = False,
+        read: ReadBytes | None = None,
+    ) -> WantedRows:  # fmt: skip
         """Return what these tables are made of."""
         records = "records" in tables
-        return cls(records, records and values, show_secrets, records or "partitions" in tables, timed)
+        return cls(records, records and values, show_secrets, records or "partitions" in tables, timed, read)
 
 
 class PartitionColumns(NamedTuple):

@@ -11,7 +11,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 from ...capture.names import capture_name
@@ -20,6 +20,7 @@ from ...exchanges.messages.known import Known
 from ...exchanges.messages.message import Message, errors_in
 from ...exchanges.messages.peers import Peers, endpoint
 from ...exchanges.messages.requested_wait import WAITS, beyond_wait
+from ...payloads.values.value import ValueContext
 from ...protocol.findings import Finding
 from ...protocol.grammars.errors import error_name
 from ...protocol.grammars.payloads import SPECIAL
@@ -44,6 +45,9 @@ from .message_columns import (
 )
 from .straight import ToldReader, names_by_id, reader_of
 
+if TYPE_CHECKING:
+    from ...payloads.values.chosen import ReadBytes
+
 MOST = 1 << 16
 """Kinds of exchanges that are remembered."""
 MOST_TOLD, FEW, SHORT = 1 << 10, 8, 1 << 10
@@ -52,6 +56,8 @@ NO_TIMES = Shared((None,) * len(TIMES))
 """Stands where nobody asked where the time went."""
 NANOSECONDS, IDS = (1 << 64) - 1, (1 << 32) - 1
 """The bits of a time and of a correlation id."""
+NOT_READ: TableRow = (None,) * 4
+"""Stands for the columns of a record's deserialized key and value where nobody asked for them."""
 AT_ONCE = 1024
 """Records that are handed on together: a few bytes can hold millions."""
 
@@ -289,8 +295,9 @@ class Rows:
                 cells += record
                 if base is not None:
                     cells[-len(record)] = None if base < 0 else base + count
+                cells += NOT_READ if self.wanted.read is None else read_columns(self.wanted.read, record, what[-2])
             size = sum((record[2] or 0) + (record[3] or 0) for record in some) if self.wanted.values else 0
-            self.add("records", time, cells, size)
+            self.add("records", time, cells, size if self.wanted.read is None else 2 * size)
 
     def _events(self, exchange: Exchange, who: TableRow) -> None:
         """Add the rows of `groups`."""
@@ -301,6 +308,17 @@ class Rows:
         latency = None if exchange.latency is None else micros(exchange.latency)
         for event, joined in event_rows(request.api.name, request.body, response, exchange.client_id):
             self.add("groups", time, (*who, time, *event, latency, _number_of(exchange), *joined, uid), 0)
+
+
+def read_columns(read: ReadBytes, record: RecordColumns, topic: str | None) -> TableRow:
+    """Return the columns of `records` from `key_text` on, for what stands before them."""
+    from ..render.record_values import plain_text  # which needs orjson
+
+    _, _, _, _, key, value, headers, *_ = record
+    found = [read(key, ValueContext("key", topic, headers)), read(value, ValueContext("value", topic, headers))]
+    are_read = [one.kind == "data" or (one.kind == "text" and not one.problem) for one in found]
+    texts = (text(plain_text(one)) if is_read else None for one, is_read in zip(found, are_read, strict=True))
+    return *texts, *(escape(one.problem) or None for one in found)
 
 
 def who_columns(capture: str, peers: Peers) -> TableRow:

@@ -93,6 +93,8 @@ def broker(answer: Callable[[socket.socket], None], tls: ssl.SSLContext | None =
     with socket.create_server(("127.0.0.1", 0), backlog=1000) as server:
         threading.Thread(target=accept, daemon=True).start()
         yield server.getsockname()[:2]
+        with suppress(OSError):
+            server.shutdown(socket.SHUT_RDWR)  # without it, `accept` keeps the port
 
 
 def frame(data: bytes) -> bytes:

@@ -220,6 +220,24 @@ def test_it_says_what_goes_wrong_and_once_more_at_the_end(watching: Any) -> None
     assert status == 130
 
 
+def test_what_came_too_soon_for_another_look_is_looked_at_when_nothing_more_comes(
+    watching: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = "import sys; from kdbg.ui.cli import run, watch; watch.SHARE = 500; sys.exit(run(sys.argv[1:]))"
+    monkeypatch.setattr("tests.live.watches.COMMAND", [sys.executable, "-c", slow])
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        where = server.getsockname()[:2]
+        watch = watching("--port", where[1], "--diagnose", "-f", "json")
+        causes = []
+        for sent in (b"GET /metrics HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x00\xfa\x01" + bytes(249)):
+            with socket.create_connection(where) as client, server.accept()[0] as accepted:
+                client.sendall(sent)
+                accepted.recv(1000)
+            causes.append(watch.line()["cause"])
+        watch.end()
+    assert causes == ["http-to-kafka-port", "tls-client-to-plaintext-listener"]
+
+
 def test_it_knows_what_tls_tells_of_a_connection_without_exchanges(watching: Any, tmp_path: Path) -> None:
     """The name in the certificate, and the alert of the client that does not trust it: TLS 1.2 sends both in plain."""
     server = Authority(tmp_path).server(newest=False)

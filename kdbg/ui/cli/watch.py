@@ -200,18 +200,24 @@ def diagnose_stream(stream: LiveStream, file: OpenFile, output: ExchangeOutput, 
         if runner.outlet is not None:
             runner.outlet.take_causes(found)
 
+    def look() -> None:
+        nonlocal looked, cost
+        began = monotonic()
+        news()
+        runner.writer.flush()
+        looked = monotonic()
+        cost = looked - began
+
     def through(engine: Pairing, blocks: Blocks) -> Blocks:
         """Yield the packets, which the ledgers see before the engine does, and look at the ledgers now and then."""
-        nonlocal looked, cost
         for packets in blocks:
             ledgers.packets(packets)
-            began = monotonic()
-            if began - looked > (OFTEN if packets else SHARE * cost):
-                news()
-                runner.writer.flush()
-                looked = monotonic()
-                cost = looked - began
+            if packets and monotonic() - looked > OFTEN:
+                look()
             yield packets
+            # a pause comes once: what came before it is looked at when that is due, unless more comes before
+            if not packets and file.capture.source.is_silent(max(looked + SHARE * cost - monotonic(), 0)):
+                look()
 
     with stream.drive(file, output, through=through) as drive:
         ledgers = Ledgers(drive.engine.names_then)

@@ -201,6 +201,7 @@ def diagnose_stream(stream: LiveStream, file: OpenFile, output: ExchangeOutput, 
             runner.outlet.take_causes(found)
 
     def look() -> None:
+        """Look at the ledgers, and note how long it took."""
         nonlocal looked, cost
         began = monotonic()
         news()
@@ -215,7 +216,7 @@ def diagnose_stream(stream: LiveStream, file: OpenFile, output: ExchangeOutput, 
             if packets and monotonic() - looked > OFTEN:
                 look()
             yield packets
-            # a pause comes once: what came before it is looked at when that is due, unless more comes before
+            # A silence has one pause. A look that is not due then comes when it is, unless packets come first.
             if not packets and file.capture.source.is_silent(max(looked + SHARE * cost - monotonic(), 0)):
                 look()
 

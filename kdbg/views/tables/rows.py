@@ -57,7 +57,7 @@ NO_TIMES = Shared((None,) * len(TIMES))
 NANOSECONDS, IDS = (1 << 64) - 1, (1 << 32) - 1
 """The bits of a time and of a correlation id."""
 NOT_READ: TableRow = (None,) * 4
-"""Stands for the columns of a record's deserialized key and value where nobody asked for them."""
+"""The columns of a record's deserialized key and value where no format and no schema was given."""
 AT_ONCE = 1024
 """Records that are handed on together: a few bytes can hold millions."""
 

@@ -54,6 +54,33 @@ FRONT = 1 << 10
 """Bytes of a frame that a judge is shown at most; with so many, or all there are, it must not ask for more."""
 
 
+class Kept:
+    """Bytes that wait for more. They stay in the pieces they came in: one large buffer that grows is moved again and
+    again, and leaves gaps that take several times its memory."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytearray] = []
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def add(self, data: Buffer) -> None:
+        """Keep a copy of bytes; small ones share a piece."""
+        if self._pieces and len(self._pieces[-1]) + len(data) <= SMALL:
+            self._pieces[-1] += data
+        elif data:
+            self._pieces.append(bytearray(data))
+        self._size += len(data)
+
+    def take(self) -> bytes:
+        """Return all, and keep nothing."""
+        data = b"".join(self._pieces)
+        self._pieces.clear()
+        self._size = 0
+        return data
+
+
 class Frames:
     """One direction. `judge` is called for each frame until it decides; `lost` says that frames are no longer cut.
 
@@ -67,7 +94,7 @@ class Frames:
         self._rest = 0
         self._wanted = 4
         self._holding = False
-        self._held = bytearray()
+        self._held = Kept()
 
     @property
     def waiting(self) -> int:
@@ -91,11 +118,10 @@ class Frames:
             yield FramePiece(data)
             return
         if self._held:
-            self._held += data
+            self._held.add(data)
             if len(self._held) < self._wanted:
                 return
-            data = bytes(self._held)
-            self._held.clear()
+            data = self._held.take()
         given, at, self._rest = 0, self._rest, 0
         if at and self._singly:
             yield FramePiece(data[:at])
@@ -128,22 +154,19 @@ class Frames:
                     given = at
         if at > given:
             yield FramePiece(data[given:at])
-        self._held += data[at:]
+        self._held.add(data[at:])
 
     def let_go(self) -> Iterator[FramePiece]:
         """Yield what has come of a frame that was to be held whole; its rest is passed on as it comes."""
         if self._holding:
-            data = bytes(self._held)
-            self._held.clear()
+            data = self._held.take()
             self._rest, self._wanted, self._holding = self._wanted - len(data), 4, False
             yield FramePiece(data)
 
     def end(self) -> Iterator[FramePiece]:
         """Yield what was awaited and never came: no more bytes come."""
         if self._held:
-            data = bytes(self._held)
-            self._held.clear()
-            yield FramePiece(data)
+            yield FramePiece(self._held.take())
 
 
 class Send(NamedTuple):

@@ -193,6 +193,14 @@ class ProxySession:
             end.break_off()
 
 
+def remaining(data: Buffer, start: int) -> Buffer:
+    """Return the bytes from `start` on: copied where they are few, as a view keeps all of its bytes in memory."""
+    whole = data.obj if isinstance(data, memoryview) else data
+    if isinstance(whole, bytes) and 2 * (len(data) - start) >= len(whole):
+        return memoryview(data)[start:]
+    return bytes(data[start:])
+
+
 class End(asyncio.BufferedProtocol):
     """`out` is what is to be done with it; `is_full`: the peer takes no more for now. `shown` gets what is sent."""
 
@@ -283,8 +291,7 @@ class End(asyncio.BufferedProtocol):
         if written == len(data):
             return
         if last < len(data):
-            own = data if isinstance(data, memoryview) and isinstance(data.obj, bytes) else memoryview(bytes(data))
-            self.out.appendleft(Send(own[last:], b""))
+            self.out.appendleft(Send(remaining(data, last), b""))
         self.transport.write(bytes(data[written:last]))  # `pause_writing` is called where that has to wait
 
     def read_while(self, wanted: bool) -> None:

@@ -223,7 +223,7 @@ def test_it_says_what_goes_wrong_and_once_more_at_the_end(watching: Any) -> None
 def test_what_came_too_soon_for_another_look_is_looked_at_when_nothing_more_comes(
     watching: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slow = "import sys; from kdbg.ui.cli import run, watch; watch.SHARE = 500; sys.exit(run(sys.argv[1:]))"
+    slow = "import sys; from kdbg.ui.cli import run, ledgers; ledgers.SHARE = 500; sys.exit(run(sys.argv[1:]))"
     monkeypatch.setattr("tests.live.watches.COMMAND", [sys.executable, "-c", slow])
     with socket.create_server(("127.0.0.1", 0)) as server:
         where = server.getsockname()[:2]

@@ -27,7 +27,7 @@ from ..cases import by_day
 from ..cli.calls import call
 from ..incidents import CAPTURES as INCIDENTS
 from ..traffic import Talk, pcap
-from .driving import CAPTURES, click, drive, feed, handled, lines, press, strike, until, whole
+from .driving import CAPTURES, click, drive, feed, handled, lines, press, strike, until, wait, whole
 
 ERRORS = CAPTURES / "errors.pcap"
 HEALTHY = CAPTURES / "real-4.4.0-share-group.pcap"
@@ -277,6 +277,20 @@ def test_a_stream_is_judged_while_it_comes() -> None:
                 assert not app.following
 
         asyncio.run(run())
+
+
+def test_causes_that_came_too_soon_for_another_look_are_there_when_nothing_more_comes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("kdbg.ui.cli.ledgers.SHARE", 500)
+    data = ERRORS.read_bytes()
+    with streamed(data[: len(data) // 2]) as (found, stream):
+        found.listen()
+        wait(lambda: found.causes and found.causes[0].objects)
+        before = len(found.causes[0].objects)
+        os.write(stream, data[len(data) // 2 :])
+        wait(lambda: len(found.causes[0].objects) > before)
+        assert not found.causes[0].over
 
 
 def test_numbers_lead_to_positions() -> None:

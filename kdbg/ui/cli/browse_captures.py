@@ -7,7 +7,7 @@ import os
 import shlex
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
@@ -22,8 +22,6 @@ from ...errors import CaptureError, InputError
 from ...exchanges.engine.driver import Drive, Pairing
 from ...exchanges.filters.filter_set import Filters
 from ...exchanges.messages.exchange import Exchange
-from ...exchanges.messages.peers import Peers
-from ...protocol.findings import Finding
 from ...protocol.wire.readings.outline import NamesThen
 from ...views.reading import BrokerFile, Named, chosen, open_any
 from ..tui.feed import Causes, Job, Note, Progress, Tell, write_all
@@ -31,6 +29,7 @@ from ..tui.rows import Rows, fitting, numbers
 from ..tui.spool import SpoolWriter
 from .filters import filter_options, take_filters
 from .inputs import InputFiles
+from .ledgers import looked_at
 from .output import Writer, is_live
 from .runner import Blocks, OpenFile, Runner, Through, ignore
 
@@ -46,10 +45,6 @@ WIDEST = 400
 """Columns of what a field says: the foot of a wide screen has so many."""
 OFTEN = 0.2
 """Seconds between two words on how far it is."""
-LOOK = 1.0
-"""Seconds between two looks at the ledgers while packets come; where nothing comes for now, there is time for one."""
-SHARE = 10
-"""Looking takes at most one part in so many of the time."""
 MOST_CAUSES = 500
 """Causes of a file that are told."""
 AGAIN = 0.1
@@ -71,35 +66,35 @@ class IndexReader:
         self._held: list[Exchange] = []
         self._size = self._told = 0
         self._next = monotonic()
-        self._ledgers: Ledgers | None = None
-        self._new, self._looked, self._cost = False, 0.0, 0.0
         self._causes: Causes | None = None
-        runner.left_over = self._left_over
 
     def read(
         self, file: OpenFile, drive: Callable[..., AbstractContextManager[Drive]], through: Through | None = None
     ) -> None:
         """Tell of the exchanges of a capture; `drive` is a runner's or a stream's, `through` sees the packets."""
+        ledgers: Ledgers
 
         def seen(engine: Pairing, blocks: Blocks) -> Blocks:
-            blocks = self._seen(number, blocks)
+            blocks = looked_at(file, blocks, lambda: ledgers, lambda: self._diagnose(number, ledgers, over=False))
             return blocks if through is None else through(engine, blocks)
 
         number, self._causes = self._rows.begin(), None
-        asks = self.runner.filters.asks
+        runner, asks = self.runner, self.runner.filters.asks
+        runner.left_over = None
         try:
-            with drive(file, through=seen, hear=(lambda one: self._take((one,))) if asks else None) as driven:
+            with drive(file, through=seen, hear=(lambda one: ledgers.take((one,))) if asks else None) as driven:
                 names = driven.engine.names_then
-                self._ledgers, self._looked = Ledgers(names), monotonic()
+                ledgers = Ledgers(names)
+                runner.left_over = ledgers.left_over
                 for chunk in driven.chunks():
                     if not asks:
-                        self._take(chunk)
+                        ledgers.take(chunk)
                     for exchange in chunk:
                         self._held.append(exchange)
                         self._size += exchange.size
                         if len(self._held) >= (MOST if self._told else FIRST) or self._size >= LARGE:
                             self._give(file, names)
-                    if self.runner.writer.live:
+                    if runner.writer.live:
                         self._give(file, names)
                     if monotonic() >= self._next:
                         self._next = monotonic() + OFTEN
@@ -107,8 +102,8 @@ class IndexReader:
                         self._tell(Progress(*file.source.extent()))
                 self._give(file, names)
         finally:
-            self._diagnose(number, over=True)
-            self._ledgers = None
+            if runner.left_over is not None:  # otherwise there are no ledgers
+                self._diagnose(number, ledgers, over=True)
         self._tell(Progress(*file.source.extent()))
 
     def _give(self, file: OpenFile, names: NamesThen) -> None:
@@ -119,35 +114,9 @@ class IndexReader:
             self._told += len(self._held)
             self._held, self._size = [], 0
 
-    def _seen(self, file: int, blocks: Blocks) -> Blocks:
-        """Yield blocks of packets, which the ledgers see before the engine does; look at these now and then."""
-        for packets in blocks:
-            if self._ledgers is not None and packets:
-                self._ledgers.packets(packets)
-                self._new = True
-            yield packets
-            begun = monotonic()
-            if self._new and begun - self._looked >= max(LOOK if packets else 0.0, SHARE * self._cost):
-                self._diagnose(file, over=False)
-                self._looked = monotonic()
-                self._cost = self._looked - begun
-
-    def _take(self, exchanges: Iterable[Exchange]) -> None:
-        if self._ledgers is not None:
-            self._ledgers.take(exchanges)
-            self._new = True
-
-    def _left_over(self, findings: Iterable[tuple[Peers, Finding]]) -> None:
-        if self._ledgers is not None:
-            self._ledgers.left_over(findings)
-            self._new = True
-
-    def _diagnose(self, file: int, *, over: bool) -> None:
+    def _diagnose(self, file: int, ledgers: Ledgers, *, over: bool) -> None:
         """Tell what is found in a file so far, if that is something else than before."""
-        if self._ledgers is None:
-            return
-        self._new = False
-        cases = diagnose(self._ledgers, over=over)
+        cases = diagnose(ledgers, over=over)
         objects = tuple(map(case_object, cases[:MOST_CAUSES]))
         causes = Causes(file, objects, over, max(len(cases) - MOST_CAUSES, 0))
         if causes != self._causes:

@@ -9,6 +9,7 @@ return output.runner.status
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from time import monotonic
 from typing import Any, TypeAlias
 
 import orjson
@@ -29,6 +30,28 @@ from .output import heading, writer_for
 from .runner import Blocks, OpenFile, Runner, ignore
 
 Hear: TypeAlias = Callable[[list[Exchange]], None]
+OFTEN = 2.0
+"""Seconds between two looks at the ledgers of a stream while packets come."""
+SHARE = 10
+"""Times the last look's own time between two looks, always."""
+
+
+def looked_at(file: OpenFile, blocks: Blocks, ledgers: Callable[[], Ledgers], look: Callable[[], None]) -> Blocks:
+    """Yield blocks of packets, which the ledgers see before the engine does; call `look` now and then.
+
+    A silence has one pause, a block without packets. A look that is not due then comes when it is, unless packets come
+    first.
+    """
+    looked, cost = monotonic(), 0.0
+    for packets in blocks:
+        ledgers().packets(packets)
+        yield packets
+        wait = looked + max(OFTEN if packets else 0.0, SHARE * cost) - monotonic()
+        if wait <= 0 or (not packets and file.capture.source.is_silent(wait)):
+            began = monotonic()
+            look()
+            looked = monotonic()
+            cost = looked - began
 
 
 class LedgerOutput:

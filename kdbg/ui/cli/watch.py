@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -40,10 +39,6 @@ if TYPE_CHECKING:
     from .runner import Blocks, OpenFile, Runner
 
 SSH_PORT = 22
-OFTEN = 2.0
-"""Seconds between two looks at the ledgers while packets come."""
-SHARE = 10
-"""Times the last look's own time between two looks where nothing comes for now."""
 
 
 @click.command(context_settings={"max_content_width": 100})
@@ -183,10 +178,10 @@ def diagnose_stream(stream: LiveStream, file: OpenFile, output: ExchangeOutput, 
     from ...analysis.ledgers import Ledgers
     from ...protocol.findings import Severity
     from ...views.render.diagnosis import CaseView, case_line
+    from .ledgers import looked_at
 
     runner, told = stream.runner, set[tuple[object, ...]]()
     ledgers: Ledgers
-    looked, cost = monotonic(), 0.0
 
     def news() -> None:
         """Write the causes above a note that were not written before."""
@@ -199,26 +194,10 @@ def diagnose_stream(stream: LiveStream, file: OpenFile, output: ExchangeOutput, 
                     runner.writer.write(line)
         if runner.outlet is not None:
             runner.outlet.take_causes(found)
-
-    def look() -> None:
-        """Look at the ledgers, and note how long it took."""
-        nonlocal looked, cost
-        began = monotonic()
-        news()
         runner.writer.flush()
-        looked = monotonic()
-        cost = looked - began
 
     def through(engine: Pairing, blocks: Blocks) -> Blocks:
-        """Yield the packets, which the ledgers see before the engine does, and look at the ledgers now and then."""
-        for packets in blocks:
-            ledgers.packets(packets)
-            if packets and monotonic() - looked > OFTEN:
-                look()
-            yield packets
-            # A silence has one pause. A look that is not due then comes when it is, unless packets come first.
-            if not packets and file.capture.source.is_silent(max(looked + SHARE * cost - monotonic(), 0)):
-                look()
+        return looked_at(file, blocks, lambda: ledgers, news)
 
     with stream.drive(file, output, through=through) as drive:
         ledgers = Ledgers(drive.engine.names_then)

@@ -205,15 +205,15 @@ class Capture:
         self._pause, self._singly = pause, singly
         return self._walk
 
-    def pieces(self, size: int, first: int) -> Generator[Piece, None, None]:
-        """Yield the capture in pieces of about `size` bytes, after one of `first`; `blocks` gives what is left then.
+    def pieces(self, size: Callable[[], int]) -> Generator[Piece, None, None]:
+        """Yield the capture in pieces; `size` says about how many bytes the next one has. `blocks` gives what is left.
 
         What comes in pieces is not counted: `read` or `add` does so, in the order of the pieces.
         """
         stream, reader, data, before = self.source.stream, self._reader, self._head, self.packets
         try:
-            while more := stream.read(max(first - len(data), CHUNK)):
-                data, first = data + more, size
+            while more := stream.read(max(size() - len(data), CHUNK)):
+                data += more
                 used, count, state = reader.divide(data)
                 damage = ""
                 piece = Piece(memoryview(data)[:used], before, count, state)

@@ -96,6 +96,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of some hundred packets, of which all are read by other processes."""
     monkeypatch.setattr(split, "Skipping", Counted)
     monkeypatch.setattr(split, "MOST_EDGES", 2)
+    monkeypatch.setattr(split, "MOST_PART", 8_000)
     monkeypatch.setattr(kdbg.capture, "CHUNK", 64)
     Counted.skips = Counted.rejections = 0
 
@@ -110,6 +111,7 @@ def test_the_output_is_that_of_one_process(
         talks = [conversation(chance, number) for number in range(chance.choice((1, 2, 4)))]
         path.write_bytes(PCAP_HEADER + b"".join(damaged(chance, list(records(*talks)))))
         monkeypatch.setattr(split, "PART", chance.choice((8_000, 20_000, 60_000)))
+        monkeypatch.setattr(split, "MOST_PART", chance.choice((8_000, 8_000, 60_000)))
         monkeypatch.setattr(split, "FIRST", chance.choice((64, 2_000)))
         monkeypatch.setattr(split, "MOST_EDGES", chance.choice((2, 2, 2, 0.3)))
         one, several = (printed(capfd, path, jobs) for jobs in (1, chance.choice((2, 3))))

@@ -12,7 +12,6 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
-from typing import Final
 from uuid import UUID
 
 from ...capture.packet import Packet, Piece
@@ -28,14 +27,14 @@ from .parts import Order, PartWork, PieceSource, packed
 from .skipping import Skipping, may_skip
 from .speculation import Report
 
-PART, FIRST = 4 << 20, 1 << 18
-"""Bytes of a part, and of the first one, which is read before there are copies."""
-AHEAD: Final = 2
-"""Parts that each copy reads before they are wanted."""
+FIRST, PART, MOST_PART = 1 << 18, 1 << 20, 8 << 20
+"""Bytes of the first part, which is read before there are copies, of the next ones, and of the largest."""
+MANY_EDGES = 0.05
+"""Edges among the packets of a part from which on the next ones are twice as large: these have fewer."""
 MOST_EDGES = 0.5
 """Edges among the packets of a part, at most; otherwise this process reads the part alone."""
 FUTILE = 4
-"""After so many parts in a row of which that holds, this process reads all the rest."""
+"""After so many of the largest parts in a row of which that holds, this process reads all the rest."""
 
 
 @dataclass(eq=False)
@@ -61,6 +60,7 @@ class SplitEngine:
         self.topic_names: dict[UUID, str] = engine.topic_names
         self._parts: deque[_Part] = deque()
         """Those of which not all exchanges are numbered, or made anything of."""
+        self._size = FIRST
         self._next = 0
         """The number of the first exchange that no copy works on yet."""
         self._names: list[tuple[int, int]] = [(0, 0)]
@@ -87,8 +87,9 @@ class SplitEngine:
 
     def chunks(self, blocks: Iterable[Sequence[Packet]]) -> Iterator[list[Exchange]]:
         """Yield the exchanges that are paired here; `blocks` are not needed, as the capture is read in parts."""
-        engine, pieces = self._engine, self._capture.pieces(PART, FIRST)
+        engine, pieces = self._engine, self._capture.pieces(lambda: self._size)
         for piece in pieces:
+            self._size = PART
             for packets in self._capture.read(piece):
                 if packets and (chunk := engine.receive_all(packets)):
                     yield chunk
@@ -123,20 +124,21 @@ class SplitEngine:
         given = deque[_Part | Piece]()
         futile = number = 0
         while True:
-            for piece in islice(pieces, AHEAD * copies - len(given) if futile < FUTILE else 0):
+            # one part each: its exchanges should still be in the processor's cache when they are worked on
+            for piece in islice(pieces, copies - len(given) if futile < FUTILE else 0):
                 if piece.taken is not None:
                     given.append(piece)
-                else:
-                    own = self._engine.own_topics
-                    oldest = self._parts[0].piece.before if self._parts else self._capture.packets
-                    self._pool.read_part(number % copies, packed(piece, own, oldest))
-                    given.append(_Part(piece, number % copies, len(own)))
-                    number += 1
+                    continue
+                own = self._engine.own_topics
+                oldest = self._parts[0].piece.before if self._parts else self._capture.packets
+                self._pool.read_part(number % copies, packed(piece, own, oldest))
+                given.append(_Part(piece, number % copies, len(own)))
+                number += 1
             if not given:
                 return
             part = given.popleft()
             yield part
-            if isinstance(part, _Part):
+            if isinstance(part, _Part) and 2 * len(part.piece.data) > MOST_PART:
                 futile = futile + 1 if part.skipping is None else 0
 
     def _blocks(self, part: _Part | Piece) -> Iterable[list[Packet]]:
@@ -146,8 +148,10 @@ class SplitEngine:
             return capture.read(part)
         report: Report = self._pool.report(part.copy)
         piece, counts = part.piece, report.counts
-        is_futile = len(report.found.edges) > MOST_EDGES * counts.packets
-        if part.own != len(engine.own_topics) or counts.fragments or not may_skip(engine) or is_futile:
+        edges = len(report.found.edges) / counts.packets
+        if edges > MANY_EDGES:
+            self._size = max(self._size, min(2 * len(piece.data), MOST_PART))
+        if part.own != len(engine.own_topics) or counts.fragments or not may_skip(engine) or edges > MOST_EDGES:
             return capture.read(piece)
         capture.add(counts)
         unpacked = (exchange for _, exchange in unpack(*report.naming_packed, topics=engine.topic_names))
@@ -211,6 +215,5 @@ class SplitEngine:
 
 def _packets(capture: PieceSource, piece: Piece) -> list[Packet]:
     """Return all packets of a piece that is counted already."""
-    found: list[Packet] = []
-    capture.read_alone(piece, found.extend)
+    capture.read_alone(piece, (found := list[Packet]()).extend)
     return found

@@ -33,7 +33,7 @@ Hear: TypeAlias = Callable[[list[Exchange]], None]
 OFTEN = 2.0
 """Seconds between two looks at the ledgers of a stream while packets come."""
 SHARE = 10
-"""Times the last look's own time between two looks, always."""
+"""Times the last look's own time from one look to the next, always."""
 
 
 def looked_at(file: OpenFile, blocks: Blocks, ledgers: Callable[[], Ledgers], look: Callable[[], None]) -> Blocks:
@@ -48,10 +48,9 @@ def looked_at(file: OpenFile, blocks: Blocks, ledgers: Callable[[], Ledgers], lo
         yield packets
         wait = looked + max(OFTEN if packets else 0.0, SHARE * cost) - monotonic()
         if wait <= 0 or (not packets and file.capture.source.is_silent(wait)):
-            began = monotonic()
-            look()
             looked = monotonic()
-            cost = looked - began
+            look()
+            cost = monotonic() - looked
 
 
 class LedgerOutput:

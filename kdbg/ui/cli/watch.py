@@ -29,14 +29,13 @@ from .output import Writer, say, take_look
 from .tls_keys import key_source_options, take_key_sources
 
 if TYPE_CHECKING:
-    from ...exchanges.engine.driver import Pairing
     from ...exchanges.filters.filter_set import Filters
     from ...live.capture_process import CaptureOptions, CaptureProcess
     from ...live.socket_processes import Owners
     from ...views.render.style import Look
     from .exchange_output import ExchangeOutput
     from .live_stream import LiveStream
-    from .runner import Blocks, OpenFile, Runner
+    from .runner import OpenFile, Runner
 
 SSH_PORT = 22
 
@@ -196,10 +195,7 @@ def diagnose_stream(stream: LiveStream, file: OpenFile, output: ExchangeOutput, 
             runner.outlet.take_causes(found)
         runner.writer.flush()
 
-    def through(engine: Pairing, blocks: Blocks) -> Blocks:
-        return looked_at(file, blocks, lambda: ledgers, news)
-
-    with stream.drive(file, output, through=through) as drive:
+    with stream.drive(file, output, through=lambda _, blocks: looked_at(file, blocks, lambda: ledgers, news)) as drive:
         ledgers = Ledgers(drive.engine.names_then)
         runner.left_over = ledgers.left_over
         for chunk in drive.chunks():

@@ -1,4 +1,4 @@
-"""`--jobs N` of decode and report: wall time beside one process, and whether the output is the same.
+"""`--jobs N` of decode, report and query: wall time beside one process, and whether the output is the same.
 
 Two cores of one machine are seldom worth two: they share memory, caches, and often the machine with others. So each
 command also runs twice at once, which shares nothing: *the machine's* is how much more two such runs do in a time.
@@ -18,6 +18,7 @@ from .views import kdbg
 
 JOBS = 2
 VIEWS = ("summary", "json", "tree", "hex")
+SQL = "SELECT api, COUNT(*), AVG(latency_us) FROM exchanges GROUP BY api ORDER BY api"
 
 
 def report(paths: Mapping[str, Path], rounds: int) -> list[Table]:
@@ -29,7 +30,8 @@ def report(paths: Mapping[str, Path], rounds: int) -> list[Table]:
     told = subprocess.run([sys.executable, "-m", "kdbg", "decode", "--help"], capture_output=True, check=True).stdout
     for kind, path in paths.items() if b"--jobs" in told else ():
         page = [sys.executable, "-m", "kdbg", "report", str(path), "--output", "-", "--jobs", "1"]
-        for view, alone in [*((view, kdbg(path, view)) for view in VIEWS), ("report", page)]:
+        query = [sys.executable, "-m", "kdbg", "query", str(path), SQL, "--jobs", "1"]
+        for view, alone in [*((view, kdbg(path, view)) for view in VIEWS), ("report", page), ("query", query)]:
             shared = [*alone, "--jobs", str(JOBS)]
             one, many = costs([alone, shared], rounds)
             machines = JOBS * one.wall / side_by_side(alone, JOBS, rounds)

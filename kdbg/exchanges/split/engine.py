@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain, islice
 from uuid import UUID
 
@@ -156,7 +155,12 @@ class SplitEngine:
         capture.add(counts)
         unpacked = (exchange for _, exchange in unpack(*report.naming_packed, topics=engine.topic_names))
         naming = dict(zip(report.naming, unpacked, strict=True))
-        part.skipping = Skipping(engine, report.found, naming, partial(_packets, capture, piece))
+
+        def read() -> list[Packet]:
+            capture.read_alone(piece, (found := list[Packet]()).extend)
+            return found
+
+        part.skipping = Skipping(engine, report.found, naming, read)
         self._parts.append(part)
         return part.skipping.blocks()
 
@@ -211,9 +215,3 @@ class SplitEngine:
             self._next = part.last + 1
         self._pool.give_held()
         self._next, self._names = self._engine.count + 1, self._names[-1:]
-
-
-def _packets(capture: PieceSource, piece: Piece) -> list[Packet]:
-    """Return all packets of a piece that is counted already."""
-    capture.read_alone(piece, (found := list[Packet]()).extend)
-    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -12,12 +12,9 @@ from ...capture import Capture
 from ...capture.names import path_of
 from ...exchanges.engine.engine import Engine
 from ...exchanges.filters.filter_set import Filters
-from ...exchanges.jobs import ExchangePool, Show
-from ...exchanges.messages.exchange import Exchange
 from ...views.render.values import escape
 from ...views.report.causes import ReportedCauses
 from ...views.report.queries import Ask
-from ...views.tables.cells import Cells
 from ...views.tables.columns import TABLES
 from ..spark.delta import DeltaFolder
 from .database import DATED, Database
@@ -70,15 +67,10 @@ def placed(places: Iterable[tuple[str | None, str, str]]) -> pa.Table:
 
 
 class Reported(Decoded):
-    """Takes captures one by one, and then SQL in `ask`. `diagnosis` holds the causes that are found in them.
-
-    With more `jobs` than one, copies of this process make rows too, while it pairs messages and stores rows.
-    """
+    """Takes captures one by one, and then SQL in `ask`. `diagnosis` holds the causes that are found in them."""
 
     def __init__(self, filters: Filters, jobs: int = 1) -> None:
-        super().__init__(Database(), NEEDED, filters, timed=True)
-        self.jobs: int = jobs
-        self.keep: Callable[[str, Cells], None] = self.store
+        super().__init__(Database(), NEEDED, filters, timed=True, jobs=jobs)
         self.diagnosis: ReportedCauses = ReportedCauses()
         self._ledgers: Ledgers | None = None
         self._ask: Ask = asking(self.database)
@@ -106,41 +98,3 @@ class Reported(Decoded):
     def ledgers(self, engine: Engine) -> Ledgers:
         self._ledgers = Ledgers(engine.names_then)
         return self._ledgers
-
-    def pool(self, engine: Engine, make: Callable[[Sequence[Exchange]], None]) -> ExchangePool | None:
-        return None if self.jobs == 1 else _RowPool(self, engine, make)
-
-    def add(self, table: str, time: int | None, cells: Cells, size: int, /) -> None:
-        """Take rows, as `tables.rows.Rows` gives them."""
-        self.keep(table, cells)
-
-
-class _RowPool(ExchangePool):
-    """Makes the rows of exchanges in this process, which pairs messages and stores rows, and in copies of it."""
-
-    def __init__(self, to: Reported, engine: Engine, make: Callable[[Sequence[Exchange]], None]) -> None:
-        super().__init__(to.jobs - 1, engine.topic_names, lambda text: None)
-        self.to, self.make = to, make
-
-    def about(self, exchanges: Sequence[Exchange], connections: Collection[int] = ()) -> list[Any]:
-        """Return the latency breakdowns of exchanges, which need packets."""
-        return [exchange.timing for exchange in exchanges]
-
-    def do_elsewhere(self, exchanges: list[Exchange], about: list[Any], show: Show) -> dict[str, list[Any]]:
-        """Return the rows of exchanges in a copy."""
-        for exchange, timing in zip(exchanges, about, strict=True):
-            exchange.timing = timing
-        return self.do(exchanges, show)
-
-    def do(self, exchanges: list[Exchange], show: Show) -> dict[str, list[Any]]:
-        """Return the cells of exchanges, by their tables."""
-        made: dict[str, list[Any]] = {table: [] for table in NEEDED}
-        keep, self.to.keep = self.to.keep, lambda table, cells: made[table].extend(cells)
-        self.make(exchanges)
-        self.to.keep = keep
-        return {table: cells for table, cells in made.items() if cells}
-
-    def take(self, stored: dict[str, list[Any]]) -> None:
-        """Store rows."""
-        for table, cells in stored.items():
-            self.to.keep(table, cells)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Sequence, Set
 from typing import Any
 
 import pyarrow as pa
 
 from ...capture import Capture
+from ...exchanges.engine.engine import Engine
 from ...exchanges.filters.filter_set import Filters
+from ...exchanges.jobs import ExchangePool, Show
+from ...exchanges.messages.exchange import Exchange
 from ...payloads.values.chosen import ReadBytes
 from ...views.tables.arrow import DUCKDB_TABLES, batch
 from ...views.tables.cells import LAYOUTS, WIDTHS, Cells
@@ -29,14 +33,16 @@ class Decoded(Decoding):
     """Takes captures one by one, and puts the rows of `tables` into a database.
 
     `timed`: exchanges say where their time went. `read` deserializes keys and values of records. `severities` are those
-    of the problems that were met.
+    of the problems that were met. `jobs` processes make rows.
     """
 
     def __init__(
         self, database: Database, tables: Set[str], filters: Filters, *, timed: bool = False,
-        read: ReadBytes | None = None,
+        read: ReadBytes | None = None, jobs: int = 1,
     ) -> None:  # fmt: skip
         super().__init__(filters, WantedRows.of(tables, timed=timed, read=read))
+        self.jobs: int = jobs
+        self.keep: Callable[[str, Cells, int], None] = self.store
         self.database, self.tables, self.severities = database, tables, set[str]()
         self._waiting: dict[str, list[Any]] = {table: [] for table in tables}
         self._size = 0
@@ -49,13 +55,17 @@ class Decoded(Decoding):
 
     def add(self, table: str, time: int | None, cells: Cells, size: int, /) -> None:
         """Take rows, as `tables.rows.Rows` gives them."""
-        if table == "problems":
-            self.severities.add(cells[SEVERITY])
-        if table in self.tables:
-            self.store(table, cells, size)
+        self.keep(table, cells, size)
 
-    def store(self, table: str, cells: Cells, size: int = 0) -> None:
-        """Keep rows of a table that is wanted, with so many bytes of large values."""
+    def pool(self, engine: Engine, make: Callable[[Sequence[Exchange]], None]) -> ExchangePool | None:
+        return None if self.jobs == 1 else _RowPool(self, engine, make)
+
+    def store(self, table: str, cells: Cells, size: int) -> None:
+        """Keep rows of a table if it is wanted, with so many bytes of large values; note the severities of problems."""
+        if table == "problems":
+            self.severities.update(cells[SEVERITY :: WIDTHS[table]])
+        if table not in self.tables:
+            return
         waiting = self._waiting[table]
         waiting += cells
         self._size += size
@@ -63,12 +73,47 @@ class Decoded(Decoding):
             self._write(table)
 
     def _write(self, table: str) -> None:
-        waiting = self._waiting[table]
-        if waiting:
+        if waiting := self._waiting[table]:
             self.database.insert(table, pa.Table.from_batches([batch(waiting, table)]))
             waiting.clear()
         if table == "records":
             self._size = 0
+
+
+class _RowPool(ExchangePool):
+    """Makes the rows of exchanges in this process, which pairs messages and stores rows, and in copies of it."""
+
+    def __init__(self, to: Decoded, engine: Engine, make: Callable[[Sequence[Exchange]], None]) -> None:
+        super().__init__(to.jobs - 1, engine.topic_names, lambda text: None)
+        self.to, self.make = to, make
+
+    def about(self, exchanges: Sequence[Exchange], connections: Collection[int] = ()) -> list[Any]:
+        """Return the latency breakdowns of exchanges, which need packets."""
+        return [exchange.timing for exchange in exchanges]
+
+    def do_elsewhere(self, exchanges: list[Exchange], about: list[Any], show: Show) -> Any:
+        """Return the rows of exchanges in a copy."""
+        for exchange, timing in zip(exchanges, about, strict=True):
+            exchange.timing = timing
+        return self.do(exchanges, show)
+
+    def do(self, exchanges: list[Exchange], show: Show) -> Any:
+        """Return the cells of exchanges by their tables, and the bytes of large values among them."""
+        made, sizes = defaultdict[str, list[Any]](list), Counter[str]()
+
+        def keep(table: str, cells: Cells, size: int) -> None:
+            made[table] += cells
+            sizes[table] += size
+
+        before, self.to.keep = self.to.keep, keep
+        self.make(exchanges)
+        self.to.keep = before
+        return made, sizes
+
+    def take(self, made: Any) -> None:
+        """Store rows."""
+        for table, cells in made[0].items():
+            self.to.keep(table, cells, made[1][table])
 
 
 def show(database: Database, stored: StoredTables, tables: Set[str]) -> None:

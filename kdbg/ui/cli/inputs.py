@@ -53,6 +53,11 @@ def processes(asked: int, size: int | None) -> int:
     return available if hasattr(os, "fork") and (size or 0) >= LARGE else 1
 
 
+def processes_of(names: Sequence[str], asked: int) -> int:
+    """Return how many processes work on captures, as `processes` does."""
+    return processes(asked, sum(os.stat(name).st_size for name in names if os.path.isfile(name)))  # noqa: PTH113, PTH116
+
+
 class InputFiles:
     """`files` in the order in which they are read; `refused` says what nothing is found under.
 

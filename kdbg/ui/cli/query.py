@@ -19,6 +19,7 @@ from .options import (
     color_option,
     conf_option,
     input_options,
+    jobs_option,
     raw_option,
     reader_options,
     take_readers,
@@ -65,6 +66,7 @@ class QuestionName(click.Choice[str]):
 @click.option("--full", is_flag=True, help="Print tables in full width.")
 @click.option("--master", metavar="URL", help="Run the query on this Spark master instead of in-process DuckDB.")
 @conf_option
+@jobs_option
 @click.option("--verbose", is_flag=True, help=HELP["verbose"])
 @color_option
 @fail_on_option()
@@ -113,7 +115,7 @@ def command(
         for sql in asked.values():
             database.check(sql)
         if folder is None:
-            return of_captures(database, sources, asked, answers, filters, read)
+            return of_captures(database, sources, asked, answers, filters, read, options["jobs"])
         from ...scale.query.sources import show as show_tables
         from ...scale.spark.delta import DeltaFolder
 
@@ -164,15 +166,15 @@ def by_spark(
 
 def of_captures(
     database: Database, sources: Sequence[str], asked: Mapping[str, str], form: AnswerFormat, filters: Filters,
-    read: ReadBytes | None,
+    read: ReadBytes | None, jobs: int,
 ) -> int:  # fmt: skip
     """Decode captures and ask DuckDB about them; return the exit status. What cannot be read is named, passed over."""
     from ...scale.query.sources import Decoded
-    from .inputs import read_captures
+    from .inputs import processes_of, read_captures
 
     tables = {table for sql in asked.values() for table in database.named(sql)}
     timed = any(database.asks_for_times(sql) for sql in asked.values())
-    decoded = Decoded(database, tables, filters, timed=timed, read=read)
+    decoded = Decoded(database, tables, filters, timed=timed, read=read, jobs=processes_of(sources, jobs))
     has_read, is_complete = read_captures(sources, filters, decoded.capture, lambda: decoded.exchanges)
     if not has_read:
         return REFUSED

@@ -87,13 +87,11 @@ def of_tables(folder: str, output: str) -> int:
 def of_captures(sources: Sequence[str], output: str, filters: Filters, jobs: int) -> int:
     """Make a page of captures; those that cannot be read are named and skipped. Return the exit status."""
     from contextlib import closing
-    from pathlib import Path
 
     from ...scale.query.report import Reported
-    from .inputs import processes, read_captures
+    from .inputs import processes_of, read_captures
 
-    size = sum(Path(source).stat().st_size for source in sources if Path(source).is_file())
-    with closing(Reported(filters, processes(jobs, size))) as collected:
+    with closing(Reported(filters, processes_of(sources, jobs))) as collected:
         read, is_complete = read_captures(sources, filters, collected.capture, lambda: collected.exchanges)
         if not read:
             return REFUSED

@@ -66,11 +66,16 @@ def run(spark: Any, tmp_path: Path) -> Run:
     numbers = count()
 
     def run(
-        captures: Sequence[Path], *, rolled: bool = False, out: Path | None = None, **options: Any
+        captures: Sequence[Path],
+        *,
+        rolled: bool = False,
+        out: Path | None = None,
+        allow_duplicates: bool = False,
+        **options: Any,
     ) -> tuple[Path, PipelineOutcome]:
         out = out or tmp_path / f"tables-{next(numbers)}"
         chosen = PipelineOptions(**options)
-        planned = plan([str(path) for path in captures], chosen.split, rolled=rolled)
+        planned = plan([*map(str, captures)], chosen.split, rolled=rolled, allow_duplicates=allow_duplicates)
         return out, Pipeline(spark, Output(str(out)), chosen).run(planned)
 
     return run

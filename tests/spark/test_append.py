@@ -32,7 +32,7 @@ from .decoded import ask, decoded, tabled
 
 NUMBERED = "number connection waiting_us throttle_us network_us held_us broker_us reading_us"
 """Columns that rows of whole captures have alone."""
-LONG = 7 * 86_400
+LONG = 100 * 365 * 86_400
 """Seconds in which no connection is over."""
 Append = Callable[..., PipelineOutcome]
 

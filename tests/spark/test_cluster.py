@@ -68,7 +68,7 @@ def contents(out: Path) -> dict[str, list[Row]]:
     """Every row of every table; that of the runs is another each time."""
     found = {}
     for path in sorted(each for each in out.iterdir() if each.is_dir() and each.name != RUNS):
-        found[path.name] = sorted(ask(out, f"SELECT * FROM {{{path.name}}}"), key=repr)
+        found[path.name] = sorted(ask(out, f"SELECT * EXCLUDE (run) FROM {{{path.name}}}"), key=repr)
     assert len(tabled(out)) == len(found["exchanges"]) > 1000
     return found
 

@@ -25,11 +25,11 @@ def fetched(folder: Path) -> list[Row]:
 
 @pytest.mark.nightly
 def test_captures_and_tables_may_lie_in_an_object_store(store: dict[str, str], tmp_path: Path) -> None:
-    packets = concatenated(12)
+    packets, folders = concatenated(12), tmp_path / "captures"
+    folders.mkdir()
     for name, part in (("first", packets[:2000]), ("second", packets[2000:])):
-        captures = rolled(tmp_path / name, part, 3, Random(3))
-        fs.copy_files(str(captures), f"s3://lake/{name}")
-        spawn("pipeline", captures, "--out", tmp_path / "tables", "--append", "--master", "local[2]")
+        fs.copy_files(str(rolled(folders / name, part, 3, Random(3))), f"s3://lake/{name}")
+    spawn("pipeline", folders, "--out", tmp_path / "tables", "--master", "local[2]")
 
     def run(*arguments: str) -> str:
         outcome = spawn("pipeline", *arguments, "--out", "s3://lake/tables", "--master", "local[2]", **store)
@@ -41,7 +41,7 @@ def test_captures_and_tables_may_lie_in_an_object_store(store: dict[str, str], t
     run("s3://lake/first/*.pcap*", "s3://lake/second/", "--append")
     found = fetched(tmp_path / "fetched")
     assert len(found) > 100
-    here = [(capture.replace(str(tmp_path), "s3://lake"), *rest) for capture, *rest in tabled(tmp_path / "tables")]
+    here = [(f"s3://lake/{capture}", *rest) for capture, *rest in tabled(tmp_path / "tables")]
     assert found == sorted(here, key=repr)
     left = bucket().get_file_info(fs.FileSelector("lake/tables"))
     assert not [info.path for info in left if ".kdbg" in info.path]

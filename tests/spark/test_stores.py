@@ -38,7 +38,7 @@ def test_captures_and_tables_may_lie_in_an_object_store(store: dict[str, str], t
 
     for _ in range(2):  # the second time the tables are put in place of the first ones
         assert "tables in s3://lake/tables" in run("s3://lake/first/")
-    run("s3://lake/first/*.pcap*", "s3://lake/second/", "--append")
+    run("s3://lake/first/*.pcap*", "s3://lake/second/", "--append", "--forget", "0")
     found = fetched(tmp_path / "fetched")
     assert len(found) > 100
     here = [(f"s3://lake/{capture}", *rest) for capture, *rest in tabled(tmp_path / "tables")]

@@ -60,10 +60,9 @@ class Kept:
 
     def __init__(self) -> None:
         self._pieces: list[bytearray] = []
-        self._size = 0
 
     def __len__(self) -> int:
-        return self._size
+        return sum(map(len, self._pieces))
 
     def add(self, data: Buffer) -> None:
         """Keep a copy of bytes; small ones share a piece."""
@@ -71,13 +70,11 @@ class Kept:
             self._pieces[-1] += data
         elif data:
             self._pieces.append(bytearray(data))
-        self._size += len(data)
 
     def take(self) -> bytes:
         """Return all, and keep nothing."""
         data = b"".join(self._pieces)
         self._pieces.clear()
-        self._size = 0
         return data
 
 

@@ -28,12 +28,10 @@ from .speculation import Report
 
 FIRST, PART, MOST_PART = 1 << 18, 1 << 20, 8 << 20
 """Bytes of the first part, which is read before there are copies, of the next ones, and of the largest."""
-MANY_EDGES = 0.05
-"""Edges among the packets of a part from which on the next ones are twice as large: these have fewer."""
-MOST_EDGES = 0.5
-"""Edges among the packets of a part, at most; otherwise this process reads the part alone."""
+MANY_EDGES, MOST_EDGES = 0.05, 0.5
+"""Share of edges in a part above which the next ones are larger, and have fewer; above which it is read here alone."""
 FUTILE = 4
-"""After so many of the largest parts in a row of which that holds, this process reads all the rest."""
+"""After so many of the largest parts in a row that are read here alone, all the rest is."""
 
 
 @dataclass(eq=False)

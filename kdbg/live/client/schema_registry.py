@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from functools import cache
 from importlib.util import find_spec
@@ -27,14 +28,10 @@ class SchemaRegistry:
     def __init__(self, url: str, settings: Mapping[str, str] | None = None) -> None:
         if any(find_spec(name) is None for name in NEEDED):
             raise InputError(f"--registry needs the package confluent-kafka; {install('schemas')}")
-        from confluent_kafka.schema_registry import SchemaRegistryClient
-
         self._made_of = url, tuple((settings or {}).items())
         self._broken = ""
         try:
-            self._client: Any = SchemaRegistryClient(
-                {"timeout": SECONDS, "max.retries": 1, **(settings or {}), "url": url}
-            )
+            client_of(os.getpid(), *self._made_of)
         except (ValueError, TypeError, OSError) as error:
             raise InputError(f"the Schema Registry client rejects the settings: {error}") from None
 
@@ -47,28 +44,36 @@ class SchemaRegistry:
             raise Unread(self._broken)
         from confluent_kafka.schema_registry import SchemaRegistryError
 
+        client = client_of(os.getpid(), *self._made_of)
         try:
-            asked = self._client.get_schema(schema_id) if isinstance(schema_id, int) \
-                else self._client.get_schema_by_guid(str(schema_id))  # fmt: skip
-            return self._made(asked, DEEPEST)
+            asked = client.get_schema(schema_id) if isinstance(schema_id, int) \
+                else client.get_schema_by_guid(str(schema_id))  # fmt: skip
+            return self._made(client, asked, DEEPEST)
         except SchemaRegistryError as error:
             raise Unread(f"the Schema Registry returned an error: {error.error_message}") from None
         except Unread:
             raise
         except Exception as error:  # whatever the client's HTTP library raises
-            self._broken = (
-                f"the Schema Registry is not available: {str(error).splitlines()[0] if str(error) else error!r}"
-            )
+            reason = (str(error) or repr(error)).splitlines()[0]
+            self._broken = f"the Schema Registry is not available: {reason}"
             raise Unread(self._broken) from None
 
-    def _made(self, schema: Any, depth: int) -> Schema:
+    def _made(self, client: Any, schema: Any, depth: int) -> Schema:
         if not depth:
             raise Unread("the references between the schemas form a cycle")
         used = [
-            Reference(each.name, self._made(self._client.get_version(each.subject, each.version).schema, depth - 1))
+            Reference(each.name, self._made(client, client.get_version(each.subject, each.version).schema, depth - 1))
             for each in schema.references or ()
         ]
         return Schema(schema.schema_type or "AVRO", schema.schema_str, tuple(used))
+
+
+@cache
+def client_of(process: int, url: str, settings: tuple[tuple[str, str], ...]) -> Any:
+    """Return the client of one process: a copy of it would get responses that are for the other."""
+    from confluent_kafka.schema_registry import SchemaRegistryClient
+
+    return SchemaRegistryClient({"timeout": SECONDS, "max.retries": 1, **dict(settings), "url": url})
 
 
 @cache

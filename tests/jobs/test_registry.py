@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import os
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from kdbg.exchanges.jobs import AVAILABLE
-from kdbg.live.client.schema_registry import SchemaRegistry
+from kdbg.live.client.schema_registry import SchemaRegistry, client_of
 
 
 @pytest.mark.skipif(not AVAILABLE, reason="this system cannot copy a process")
@@ -34,12 +35,13 @@ def test_a_copy_of_a_process_has_a_connection_of_its_own() -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
         server.daemon_threads = True
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        registry = SchemaRegistry(f"http://127.0.0.1:{server.server_port}")
+        registry = SchemaRegistry(url := f"http://127.0.0.1:{server.server_port}")
         registry.by_id(1)
         copy = multiprocessing.get_context("fork").Process(target=registry.by_id, args=(2,))
         copy.start()
         copy.join(60)
         registry.by_id(3)
+        client_of(os.getpid(), url, ()).__exit__()
         server.shutdown()
     paths, ends = zip(*asked, strict=True)
     assert paths == tuple(f"/schemas/ids/{number}" for number in (1, 2, 3))

@@ -9,7 +9,7 @@ import struct
 import tempfile
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from typing import IO, Any, NamedTuple, NoReturn, Protocol
@@ -249,8 +249,8 @@ class ExchangePool:
         """Work on exchanges, here or in a copy; return what `take` wants to know."""
         raise NotImplementedError
 
-    def about(self, exchanges: Sequence[Exchange], connections: Collection[int] = ()) -> Any:
-        """Return what a copy has to know of exchanges beside them, and of the connections of those that it has."""
+    def about(self, exchanges: Sequence[Exchange]) -> Any:
+        """Return what a copy has to know of exchanges beside them."""
 
     def do_elsewhere(self, exchanges: list[Exchange], about: Any, show: Show) -> Any:
         """Work on exchanges in a copy; return what `take` wants to know."""
@@ -334,16 +334,13 @@ class ExchangePool:
             self._show_next()
         return copy.report()
 
-    def make_part(self, number: int, last: int, head: Any, connections: Collection[int]) -> None:
-        """Have a copy work on a part that it has read, with the exchanges up to the `last` that are held here.
-
-        The exchanges that the copy has are of these connections.
-        """
+    def make_part(self, number: int, last: int, head: Any) -> None:
+        """Have a copy work on a part that it has read, with the exchanges up to the `last` that are held here."""
         end = bisect_right(self._exchanges, last, key=lambda exchange: exchange.number)
         piece, self._exchanges = self._exchanges[:end], self._exchanges[end:]
         copy = self._copies[number]
         parcel = b"".join(self.parcels.pack(piece, number))
-        self._give_to(copy, [pickle.dumps((head, self.about(piece, connections), parcel))], Task.MAKE)
+        self._give_to(copy, [pickle.dumps((head, self.about(piece), parcel))], Task.MAKE)
         self._order.append(copy)
         while self._order and self._order[0].is_done():
             self._show_next()

@@ -8,6 +8,8 @@ import pytest
 
 from kdbg.exchanges.messages.capture_points import UNNUMBERED, Split, Tcp, Timing
 from kdbg.exchanges.messages.exchange import Exchange
+from kdbg.exchanges.messages.handshake import software_in
+from kdbg.exchanges.messages.known import Known
 from kdbg.exchanges.messages.message import UNTIMED
 from kdbg.exchanges.messages.peers import Decrypted, Peers, Process, Via
 from kdbg.payloads.records.sources import Records
@@ -43,7 +45,12 @@ def beat(sent: int, came: int | None = None, number: int = 1, talk: int = 1, fir
 
 def versions(name: str, version: int = 3) -> Exchange:
     asked = {"client_software_name": name, "client_software_version": "1"} if version >= 3 else {}
-    return exchange("ApiVersions", version, asked, sent=5)
+    one = exchange("ApiVersions", version, asked, sent=5)
+    assert one.request is not None
+    one.request.known = Known.nothing()
+    if software := software_in(one.request):
+        one.request.known = one.request.known.and_more("software", software)
+    return one
 
 
 def test_an_exchange_and_its_connection_are_these_spans() -> None:

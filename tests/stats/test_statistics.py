@@ -22,6 +22,7 @@ from kdbg.exchanges.messages.requested_wait import beyond_wait
 
 from ..cases import by_day
 from ..cli.calls import CAPTURES, SHARED, SHIPPED
+from ..traffic import Talk, pcap
 
 INCIDENTS = CAPTURES.parents[1] / "shared" / "incidents"
 FILES = [*SHIPPED, *SHARED]
@@ -44,7 +45,6 @@ def fill(tables: Sequence[StatsTable], *paths: Path) -> None:
         for count, (engine, chunk) in enumerate(chunks(path)):
             if not count:
                 statistics.capture(path.name, engine.names_then)
-            statistics.know(chunk)
             statistics.take(chunk, lambda finding: None)
         statistics.finish()
 
@@ -168,6 +168,21 @@ class TestByHand:
             ("billing-1", "confluent-kafka-python 2.16.1-rdkafka-2.16.0"): (23, 3),
             ("shop", "confluent-kafka-python 2.16.1-rdkafka-2.16.0"): (8, 2),
         }
+
+    @pytest.mark.parametrize("together", [1, 9])
+    def test_software_is_known_from_the_request_on_that_contains_it(self, tmp_path: Path, together: int) -> None:
+        talk = Talk().ask("Metadata", 1, topics=[]).answer()
+        talk.ask("ApiVersions", 3, client_software_name="probe", client_software_version="1.0").answer()
+        path = tmp_path / "talk.pcap"
+        path.write_bytes(pcap(talk.ask("Metadata", 1, topics=[]).answer()))
+        exchanges = [exchange for _, chunk in chunks(path) for exchange in chunk]
+        made = StatsTable(dimensions(("software", "api")))
+        statistics = Statistics([made])
+        for start in range(0, len(exchanges), together):
+            statistics.take(exchanges[start : start + together], lambda finding: None)
+        statistics.finish()
+        found = {key: tally.exchanges for key, tally in made.rows.items()}
+        assert found == {(None, "Metadata"): 1, ("probe 1.0", "ApiVersions"): 1, ("probe 1.0", "Metadata"): 1}
 
     def test_a_producer_that_does_not_follow_the_leader(self, tmp_path: Path) -> None:
         """Those who staged it counted 12 Produce that were well and 48 that were not."""

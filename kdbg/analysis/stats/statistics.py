@@ -6,14 +6,13 @@ version first, and by cell where a table has some; tables get these sums, now an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 from uuid import UUID
 
 from ...errors import InputError
 from ...exchanges.messages.exchange import Exchange
-from ...exchanges.messages.handshake import software_of
 from ...exchanges.messages.message import UNTIMED
 from ...exchanges.messages.requested_wait import beyond_wait
 from ...protocol.findings import Finding
@@ -103,13 +102,10 @@ def folded(rows: Sequence[tuple[Key, Tally]], others: Tally | None = None) -> Ta
 
 MOST_SUMS = 1 << 13
 """Sums that are kept apart before tables get them."""
-MOST_KNOWN = 1 << 16
-"""Connections whose software is remembered."""
 MOST_CELLS, FEW_ROWS = 1 << 13, 16
 """Sets of cells that are remembered, and rows of messages of which they are."""
-API_VERSIONS = 18
-Kind: TypeAlias = "tuple[int, Api | None, int, str | None, int]"
-"""Exchanges that differ in their cells alone: connection, API, version, client id and time."""
+Kind: TypeAlias = "tuple[int, Api | None, int, str | None, str | None, int]"
+"""Exchanges that differ in their cells alone: connection, API, version, client id, its software, and time."""
 
 
 class Statistics:
@@ -123,27 +119,15 @@ class Statistics:
         self._parts = [Sums(tables) for tables in by_cells.values()]
         self.file, self.captures = "", 0
         self.topics: NamesThen = NamesThen({})
-        self.software: dict[int, str] = {}
 
     def capture(self, name: str, topics: NamesThen) -> None:
         """Begin a capture; `topics` are the names of topic ids, as an engine learns them."""
         self.finish()
         self.file, self.topics = name, topics
         self.captures += 1
-        self.software.clear()
-
-    def know(self, exchanges: Iterable[Exchange]) -> None:
-        """Learn what software clients are; what is not told yet of an exchange's connection is not told of it."""
-        for exchange in exchanges:
-            if exchange.api is not None and exchange.api.key == API_VERSIONS and exchange.request is not None:
-                software = software_of(exchange.request)
-                if software is not None:
-                    if len(self.software) >= MOST_KNOWN:
-                        del self.software[next(iter(self.software))]
-                    self.software[exchange.peers.number] = " ".join(filter(None, software))
 
     def take(self, exchanges: Sequence[Exchange], hear: Callable[[Finding], None]) -> None:
-        """Count exchanges, which `know` has seen; `hear` is called with each of their findings."""
+        """Count exchanges; `hear` is called with each of their findings."""
         at, parts = self.topics.at, self._parts
         for exchange in exchanges:
             at(exchange.names)
@@ -156,10 +140,6 @@ class Statistics:
             late = beyond_wait(exchange)
             for part in parts:
                 part.take(self, exchange, exchange.outlines() if facts is None else facts, late, findings)
-
-    def known(self, connections: Collection[int]) -> dict[int, str]:
-        """Return the software of clients by their connections."""
-        return {number: self.software[number] for number in connections if number in self.software}
 
     @contextmanager
     def separate(self) -> Iterator[list[dict[Key, Tally]]]:
@@ -213,7 +193,9 @@ class Sums:
             return
         time = exchange.time
         when = time // self._grain * self._grain if self._grain and time != UNTIMED else UNTIMED if self._grain else 0
-        kind = exchange.peers.number, exchange.api, exchange.version, exchange.client_id, when
+        half = exchange.request or exchange.response
+        said = half.known.facts.get("software") if half is not None and half.known is not None else None
+        kind = exchange.peers.number, exchange.api, exchange.version, exchange.client_id, said, when
         if sound and self._plain:
             tally = self._tally(kind, (), whole, exchange)
             for rows, _, _ in outlines:
@@ -253,7 +235,7 @@ class Sums:
             peers = exchange.peers
             around = Around(
                 whole.file, peers.number, peers.client, peers.broker, exchange.api, exchange.version,
-                exchange.client_id, whole.software.get(peers.number), kind[-1],
+                exchange.client_id, *kind[-2:],
             )  # fmt: skip
             found = self.sums[kind, cell] = around, Tally()
             found[1].connections.add(whole.captures << 40 | peers.number)  # among those of all captures

@@ -215,7 +215,7 @@ class CapturedMessage:
         """What its payloads may be told by, beside the message itself."""
         known = self.known or Known.nothing()
         names = names_by_then(known.topics, self.names)
-        software = known.facts.get("software", "")
+        software = known.facts.get("software", "").partition(" ")[0]
 
         def around() -> Around:
             asked = self.asked.message() if self.asked is not None else None

@@ -17,7 +17,7 @@ from .exchange import CapturedMessage
 from .message import read
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,63}")
-"""What brokers take for the name of a client's software (KIP-511), as far as it is not endless."""
+"""What brokers take for name and version of a client's software (KIP-511), as far as they are not endless."""
 
 
 def body_of(half: CapturedMessage) -> dict[str, Any]:
@@ -36,9 +36,11 @@ def software_of(request: CapturedMessage) -> tuple[str | None, str | None] | Non
 
 
 def software_in(request: CapturedMessage) -> str:
-    """Return the name of the software in a request of ApiVersions, "" for none; keep nothing of what is read."""
-    name = body_of(request).get("client_software_name")
-    return name if isinstance(name, str) and NAME.fullmatch(name) else ""
+    """Return "name version" from a request of ApiVersions, as far as brokers take them; keep nothing that is read."""
+    body = body_of(request)
+    said = (body.get("client_software_name"), body.get("client_software_version"))
+    name, version = (one if isinstance(one, str) and NAME.fullmatch(one) else "" for one in said)
+    return name and f"{name} {version}".rstrip()
 
 
 SASL_HANDSHAKE, SASL_AUTHENTICATE = 17, 36

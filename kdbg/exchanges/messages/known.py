@@ -13,8 +13,8 @@ class Known(NamedTuple):
     """What earlier messages contained that is needed to read later ones.
 
     `topics`: the names of topic ids, in the whole capture; `facts`: by their names, facts about a
-    connection, such as the `mechanism` of its SASL tokens and the client's `software`. `searches` has those for
-    mistakes, within bounds.
+    connection, such as the `mechanism` of its SASL tokens and the client's `software`, its name and version. `searches`
+    has those for mistakes, within bounds.
     """
 
     topics: dict[UUID, str]

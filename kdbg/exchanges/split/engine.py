@@ -207,8 +207,7 @@ class SplitEngine:
                 continue
             names = [one for one in self._names if one[0] <= part.last]
             order = Order(part.piece.before, self._next, skipping.skipped, names)
-            connections = {one.peers.number for one in skipping.skipped.values()}
-            self._pool.make_part(part.copy, part.last, order, connections)
+            self._pool.make_part(part.copy, part.last, order)
             self._names = self._names[len(names) - 1 :]
             self._next = part.last + 1
         self._pool.give_held()

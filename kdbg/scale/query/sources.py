@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from typing import Any
 
 import pyarrow as pa
@@ -87,7 +87,7 @@ class _RowPool(ExchangePool):
         super().__init__(to.jobs - 1, engine.topic_names, lambda text: None)
         self.to, self.make = to, make
 
-    def about(self, exchanges: Sequence[Exchange], connections: Collection[int] = ()) -> list[Any]:
+    def about(self, exchanges: Sequence[Exchange]) -> list[Any]:
         """Return the latency breakdowns of exchanges, which need packets."""
         return [exchange.timing for exchange in exchanges]
 

@@ -13,7 +13,6 @@ from hashlib import sha256
 from typing import Any, Final
 
 from ...exchanges.messages.exchange import Exchange
-from ...exchanges.messages.handshake import software_in
 from ...exchanges.messages.message import UNTIMED
 from ...payloads.records.sources import Records, carriers
 from ...protocol.wire.readings.outline import NamesThen
@@ -70,7 +69,6 @@ CONNECTIONS: Final = 1 << 14
 """Connections whose traces go on; where more are open, the one that was silent for longest is taken for ended."""
 EVENTS: Final = 128
 """Events of a span, as many as OpenTelemetry's SDK keeps if nobody says otherwise."""
-API_VERSIONS: Final = 18
 
 
 class Traces:
@@ -169,8 +167,8 @@ class Trace:
         self._response_bytes += 0 if response is None else response.size
         if exchange.client_id and self._client_id is None:
             self._client_id = clean(exchange.client_id)
-        if not self._software and request is not None and exchange.api is not None and exchange.api.key == API_VERSIONS:
-            self._software = software_in(request)
+        if not self._software and request is not None and request.known is not None:
+            self._software = request.known.facts.get("software", "").partition(" ")[0]
         self._said = of_connection(exchange)
         events = list(_events(exchange))
         said_more = known_attributes({"kafka.events.left_out": max(len(events) - EVENTS, 0) or None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ...exchanges.engine.direction import Depth
@@ -46,7 +46,7 @@ class ExchangeOutput(Sink):
         self.runner.show(file, drive, self, here=here)
         self._head(None)
 
-    def state(self, connections: Collection[int]) -> int | None:
+    def state(self) -> int | None:
         """Return when the first exchange was that is shown."""
         return self.first
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -164,8 +164,6 @@ class Sink:
     """
 
     most: int | None = None
-    learns: int | None = None
-    """The key of the API whose exchanges `learn` is given, before they are given to other processes."""
 
     @property
     def done(self) -> bool:
@@ -190,14 +188,11 @@ class Sink:
                 held, size = [], 0
         show(joined(held))
 
-    def learn(self, exchanges: Sequence[Exchange]) -> None:
-        """Learn from wanted exchanges what `state` returns."""
-
     def take(self, result: Any) -> None:
         """Take what `make` returned, in the order of exchanges, after all that was shown."""
 
-    def state(self, connections: Collection[int]) -> Any:
-        """Return what is to be known of connections, and of all before."""
+    def state(self) -> Any:
+        """Return what is to be known of all before."""
 
     def know(self, state: Any) -> None:
         """Take the state, in a copy."""

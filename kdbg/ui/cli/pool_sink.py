@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -36,16 +36,9 @@ class PoolSink(ExchangePool):
         if self.can_split:
             self._drive.split(SplitEngine(engine, capture, self))
 
-    def add(self, exchanges: Sequence[Exchange]) -> None:
-        """Take exchanges; the sink learns from those that are wanted."""
-        if (key := self._sink.learns) is not None:
-            with self._separate():
-                self._sink.learn(self._select([one for one in exchanges if one.api is not None and one.api.key == key]))
-        super().add(exchanges)
-
-    def about(self, exchanges: Sequence[Exchange], connections: Collection[int] = ()) -> Any:
+    def about(self, exchanges: Sequence[Exchange]) -> Any:
         """Return what the sink of a copy has to know."""
-        return self._sink.state({*connections, *(exchange.peers.number for exchange in exchanges)})
+        return self._sink.state()
 
     def do_elsewhere(self, exchanges: list[Exchange], about: Any, show: Show) -> Any:
         """Work on exchanges in a copy."""

@@ -95,6 +95,5 @@ def command(
         return runner.status
     from .stats_tables import StatsOptions, write_stats
 
-    index = False if filters.limit is None else None  # a client's software is known by what came in the same block
-    runner = Runner(filters, writer_for(files), logs=True, merge=merge, timed=latency, index=index, jobs=jobs)
+    runner = Runner(filters, writer_for(files), logs=True, merge=merge, timed=latency, jobs=jobs)
     return write_stats(runner, files, StatsOptions(by, sort, top, format, raw), take_look(options))

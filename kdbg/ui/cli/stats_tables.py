@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import click
 
 from ...analysis.stats.dimensions import Key, dimensions
 from ...analysis.stats.measures import Tally
-from ...analysis.stats.statistics import API_VERSIONS, Overview, Statistics, StatsTable, folded
+from ...analysis.stats.statistics import Overview, Statistics, StatsTable, folded
 from ...exchanges.messages.exchange import Exchange
 from ...protocol.findings.amounts import count
 from ...views.render.stats_table import ANY_WIDTH, csv_head, csv_row, json_row, lines, screen, spent_lines
@@ -121,19 +121,14 @@ def rows_of(table: StatsTable, sort: str | None, top: int | None) -> Rows:
 class StatisticsSink(Sink):
     """Counts exchanges; what a process counts is a few rows, which are added to those before."""
 
-    most, learns = 4096, API_VERSIONS
+    most = 4096
 
     def __init__(self, runner: Runner, statistics: Statistics) -> None:
         self._runner, self._statistics = runner, statistics
 
     def show(self, exchanges: Sequence[Exchange]) -> None:
         """Count exchanges."""
-        self.learn(exchanges)
         self._statistics.take(exchanges, self._runner.findings.note)
-
-    def learn(self, exchanges: Sequence[Exchange]) -> None:
-        """Learn what software clients are."""
-        self._statistics.know(exchanges)
 
     def make(self, exchanges: Sequence[Exchange], show: Callable[[bytes], Any]) -> list[dict[Key, Tally]]:
         """Return the rows of exchanges."""
@@ -144,11 +139,3 @@ class StatisticsSink(Sink):
     def take(self, result: list[dict[Key, Tally]]) -> None:
         """Add rows."""
         self._statistics.merge(result)
-
-    def state(self, connections: Collection[int]) -> dict[int, str]:
-        """Return the software of the clients of connections."""
-        return self._statistics.known(connections)
-
-    def know(self, state: dict[int, str]) -> None:
-        """Take the software of clients."""
-        self._statistics.software = state

@@ -129,7 +129,6 @@ def numbers(spool: int, start: Start, filters: Filters, look: Look) -> Iterator[
             of = chunk.file
             statistics.capture(str(of), chunk.names)
         wanted = [one for one, good in zip(chunk.exchanges, fits, strict=True) if good]
-        statistics.know(wanted)
         statistics.take(wanted, lambda finding: findings.update([finding.kind.value]))
         seen += len(wanted)
         if seen - shown >= EVERY or (seen > shown and walk.waits):

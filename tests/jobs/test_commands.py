@@ -27,6 +27,7 @@ TRIED: dict[str, tuple[tuple[str, ...], ...]] = {
     "records": (("-f", "json"), ("-f", "csv"), ("-f", r"%o %k %s %m\n"), ("--count",), ("-f", "json", "--limit", "9"),
                 ("-f", "json", "--topic", "payments"), ()),
     "stats": ((), ("--by", "software,topic"), ("--by", "connection,api", "--format", "csv")),
+    "export": (("written.pcap", "--api", "Fetch"), ("written.pcap", "--topic", "orders", "--only-exchanges")),
     "report": (("-o", "-"),),
     "query": (("SELECT * FROM exchanges", "--format", "json"), ("SELECT * FROM partitions", "--format", "csv"),
               ("SELECT * FROM records", "--format", "csv", "--value", "string", "--topic", "orders"),
@@ -71,7 +72,8 @@ def client(chance: random.Random, number: int) -> Talk:
 @pytest.mark.usefixtures("small_parts")
 @pytest.mark.parametrize("name", TRIED)
 def test_the_output_is_that_of_one_process(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "traffic.pcap"
+    monkeypatch.chdir(tmp_path)
+    path, written = tmp_path / "traffic.pcap", tmp_path / "written.pcap"
     monkeypatch.setattr(split, "PART", 20_000)
     monkeypatch.setattr(split, "FIRST", 64)
     for seed in range(fewer_by_day(10, 10)):
@@ -79,9 +81,11 @@ def test_the_output_is_that_of_one_process(name: str, tmp_path: Path, monkeypatc
         talks = [conversation(chance, 0), client(chance, 1), client(chance, 2)]
         path.write_bytes(PCAP_HEADER + b"".join(damaged(chance, list(records(*talks)))))
         for options in TRIED[name]:
-            one, several = (call(name, path, *options, "--jobs", jobs) for jobs in (1, 3))
-            assert one.out or "--errors" in options
+            one, data = call(name, path, *options, "--jobs", 1), written.read_bytes() if written.exists() else b""
+            several = call(name, path, *options, "--jobs", 3)
+            assert one.out or data or "--errors" in options
             assert "search-limit" in one.err + several.err or several == one, (seed, options)
+            assert not data or written.read_bytes() == data, (seed, options)
     assert Counted.skips > 3 or name in ("report", "query")
 
 

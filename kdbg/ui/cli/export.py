@@ -9,7 +9,7 @@ import click
 from ...errors import CaptureError, UnknownCapture
 from .failing import chosen_level, fail_on_option
 from .filters import filter_options, take_filters
-from .options import files_argument, input_options
+from .options import files_argument, input_options, jobs_option
 from .outlets import Outlet, otlp_option, sink
 from .output import Writer, writer_for
 
@@ -25,9 +25,12 @@ from .output import Writer, writer_for
 )
 @otlp_option
 @filter_options
+@jobs_option
 @fail_on_option("error with --otlp, never with OUT")
 @input_options
-def export_command(files: tuple[str, ...], whole: bool, tls_plain: bool, otlp: str | None, **options: Any) -> int:
+def export_command(
+    files: tuple[str, ...], whole: bool, tls_plain: bool, otlp: str | None, jobs: int, **options: Any
+) -> int:
     """Export selected connections or exchanges to a capture file.
 
     Packets are written as they were captured, for Wireshark and other programs. Whole connections are the best input
@@ -66,7 +69,7 @@ def export_command(files: tuple[str, ...], whole: bool, tls_plain: bool, otlp: s
     *sources, target = files
     if not sources:
         raise click.UsageError("missing argument 'OUT'")
-    runner = Runner(filters, Writer(live=False), fails=chosen_level() is not None)
+    runner = Runner(filters, Writer(live=False), fails=chosen_level() is not None, jobs=jobs)
     PacketExport(runner, target, whole=whole, tls_plain=tls_plain).write(sources)
     return runner.status
 

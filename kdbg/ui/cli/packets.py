@@ -12,7 +12,7 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
@@ -25,7 +25,7 @@ from ...capture.packet import ACK, PSH, SYN, Packet
 from ...capture.write import RAW_IP, TICK, CaptureWriter, MadeUp
 from ...errors import CaptureError, CaptureRefused
 from ...exchanges.engine.classifier import Classifier
-from ...exchanges.engine.engine import Engine, Tls
+from ...exchanges.engine.engine import Tls
 from ...exchanges.filters.filter_set import Filters
 from ...exchanges.messages.exchange import CapturedMessage, Exchange
 from ...protocol.findings.amounts import count
@@ -35,7 +35,7 @@ from ...streams.tcp.table import ConnectionTable
 from ...views.reading import Named, chosen
 from ...views.redact.streams import Direction
 from . import REFUSED
-from .output import Writer
+from .output import Sink, Writer
 from .runner import Choose, OpenFile, Runner
 
 if TYPE_CHECKING:
@@ -44,27 +44,25 @@ if TYPE_CHECKING:
 Takes = Callable[[Packet, Direction], bool]
 """Says whether a packet is to be written."""
 Write = Callable[[Frame], None]
+Place: TypeAlias = tuple[int, bool, tuple[bool, int, int] | None]
+"""A connection by its number, whether it is encrypted; of some packets, whether of a request, the first, the last."""
 
 
 class Ends:
     """Remembers the connections of an engine: its `watch`. They are named by their first packets."""
 
     def __init__(self) -> None:
-        self._clients: dict[int, tuple[int, bool]] = {}
+        self.clients: dict[int, tuple[int, bool]] = {}
         """By a connection's number: its first packet, and whether its initiator is the client."""
 
     def watch(self, connection: Connection, client: int | None) -> None:
         """Take note which end of a connection is the client."""
         if client is not None:
-            self._clients[connection.number] = connection.first_packet, client == 0
-
-    def first_packet(self, exchange: Exchange) -> int:
-        """Return the first packet of an exchange's connection."""
-        return self._clients[exchange.peers.number][0]
+            self.clients[connection.number] = connection.first_packet, client == 0
 
     def halves(self, exchange: Exchange) -> Iterator[tuple[Direction, CapturedMessage]]:
         """Yield the messages of an exchange that were captured, each with the direction that it went in."""
-        first, asks = self._clients[exchange.peers.number]
+        first, asks = self.clients[exchange.peers.number]
         for half, sent in ((exchange.request, asks), (exchange.response, not asks)):
             if half is not None:
                 yield (first, sent), half
@@ -108,6 +106,46 @@ def write_exchanges(target: str, exchanges: Iterable[tuple[Exchange, int]]) -> s
     return f"wrote {count(written, 'exchange')} to {target}"
 
 
+class WantedPackets(Sink):
+    """Which packets of a capture are wanted: all of the connections of the wanted exchanges, or, not `whole`, some."""
+
+    def __init__(self, runner: Runner, *, whole: bool) -> None:
+        self._runner, self._whole = runner, whole
+        self.ends, self.encrypted = Ends(), set[int]()
+        self._connections = set[int]()
+        self._numbers: dict[Direction, set[int]] = defaultdict(set)
+
+    def show(self, exchanges: Sequence[Exchange]) -> None:
+        """Take exchanges."""
+        self.take(self.make(exchanges, len))
+
+    def make(self, exchanges: Sequence[Exchange], show: Callable[[bytes], Any]) -> set[Place]:
+        """Return where exchanges are."""
+        self._runner.findings.take(exchanges)
+        return {
+            (one.peers.number, one.peers.tls is not None,
+             None if self._whole else (half is one.request, half.first_packet, half.last_packet))
+            for one in exchanges for half in (one.request, one.response) if half is not None
+        }  # fmt: skip
+
+    def take(self, result: set[Place]) -> None:
+        """Take where exchanges are."""
+        for number, is_encrypted, packets in result:
+            first_packet, asks = self.ends.clients[number]
+            self._connections.add(first_packet)
+            if is_encrypted:
+                self.encrypted.add(first_packet)
+            if packets is not None:
+                first, last = sorted(packets[1:])
+                self._numbers[first_packet, packets[0] == asks].update(range(first, last + 1))
+
+    def takes(self, packet: Packet, direction: Direction) -> bool:
+        """Return whether a packet of a connection is wanted."""
+        if self._whole or packet[5] & SYN:
+            return direction[0] in self._connections
+        return bool(packet[7]) and packet[0] in self._numbers.get(direction, ())
+
+
 class PacketExport:
     """Writes what is wanted of captures to a file: every packet of the connections in which a wanted exchange is.
 
@@ -142,26 +180,10 @@ class PacketExport:
             raise CaptureError(capture.name, "a pipe, which export cannot read twice", "save it to a file first")
         refuse_same(capture.name, self._target)
         assert isinstance(capture, Capture), "logs are refused"
-        ends, connections, encrypted = Ends(), set[int](), set[int]()
-        numbers: dict[Direction, set[int]] = defaultdict(set)
-
-        def takes(packet: Packet, direction: Direction) -> bool:
-            """Return whether a packet of a connection is to be written."""
-            if self._whole or packet[5] & SYN:
-                return direction[0] in connections
-            return bool(packet[7]) and packet[0] in numbers.get(direction, ())
-
-        with runner.drive(file) as drive:
-            assert isinstance(drive.engine, Engine), "logs are refused"
-            drive.engine.watch = ends.watch
-            for exchange in drive:
-                for direction, half in ends.halves(exchange):
-                    connections.add(direction[0])
-                    if not self._whole:
-                        first, last = sorted((half.first_packet, half.last_packet))
-                        numbers[direction].update(range(first, last + 1))
-                if exchange.peers.tls is not None:
-                    encrypted.add(ends.first_packet(exchange))
+        wanted = WantedPackets(runner, whole=self._whole)
+        with runner.drive(file, met=wanted.ends.watch, counted=True) as drive:
+            runner.show(file, drive, wanted)
+        takes, encrypted = wanted.takes, wanted.encrypted
         if encrypted and not self._tls_plain:
             runner.say(f"{count(len(encrypted), 'TLS connection')} exported encrypted; use --tls-plain for plaintext")
         plain = Decrypting(encrypted if self._tls_plain else (), capture.keys, takes, self._add)

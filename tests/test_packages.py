@@ -28,7 +28,7 @@ ARROWS: dict[str, set[str]] = {
     "analysis": {"protocol", "capture", "streams", "exchanges", "payloads"},
     "views": BELOW_VIEWS,
     "live": {*BELOW_VIEWS, "views.reading", "library"},
-    "scale": {*BELOW_VIEWS, "views"},
+    "scale": {*BELOW_VIEWS, "views", "live.client.deserializers"},
     "ui": {*BELOW_VIEWS, "views", "live", "scale", "library", "encode"},
     "errors": set(),
     "extras": set(),

@@ -13,7 +13,11 @@ from typing import Any
 
 import pytest
 
+import kdbg.spark
+from kdbg.errors import InputError
 from kdbg.scale.spark.commit import Output
+from kdbg.scale.spark.source import READERS, SourceOptions
+from kdbg.ui.cli.options import NAMES
 from tests.cli.calls import Outcome, call
 from tests.cli.test_records import batch, produce
 from tests.cli.test_records_read import AVRO, FRAME, ORDER, SHOWN
@@ -119,6 +123,19 @@ def test_schemas_of_files_go_to_the_workers(captures: list[Path], tmp_path: Path
     assert f"is not in {folder}" in found[2]["value_problem"]
     [(_, entry)] = Output(str(tmp_path / "tables")).entries()
     assert entry["options"]["registry"] == str(folder)
+
+
+def test_a_dataframe_has_what_tables_have(captures: list[Path], tmp_path: Path, spark: Any) -> None:
+    paths = [str(path) for path in captures]
+    with schema_registry(Counter(), "Basic bWU6c2VjcmV0") as host:
+        place = f"http://me:secret@{host}"
+        frame = kdbg.spark.records(spark, paths, registry=place, key_as=["int32"]).orderBy("capture", "offset")
+        found = frame.select("key_text", "value_text", "key_problem", "value_problem").collect()
+        pipeline(captures, tmp_path / "tables", "--registry", place, "--key-as", "int32")
+    assert [row.asDict() for row in found] == rows(tmp_path / "tables")
+    assert READERS.keys() == set(NAMES), "the options of the command line"
+    with pytest.raises(InputError, match="unknown format 'jsn'; did you mean json"):
+        SourceOptions.of({"path": paths[0], "value": "orders=string, jsn"})
 
 
 def test_without_a_reader_the_columns_are_null(captures: list[Path], tmp_path: Path) -> None:

@@ -172,11 +172,15 @@ ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 def read(path: str) -> dict[str, str]:
     """Read a properties file; return its values under the Java client's names. `InputError` for an unreadable file."""
+    return {OTHER_NAMES.get(name, name): value for name, value in parse(read_text(path))}
+
+
+def read_text(path: str) -> str:
+    """Return the text of a file that an option names; raise `InputError` for one that cannot be read."""
     try:
-        text = Path(path).read_text("utf-8")
+        return Path(path).read_text("utf-8")
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: {getattr(error, 'strerror', None) or 'not UTF-8 text'}") from None
-    return {OTHER_NAMES.get(name, name): value for name, value in parse(text)}
 
 
 def parse(text: str) -> Iterator[tuple[str, str]]:

@@ -38,6 +38,7 @@ from ...exchanges.filters.filter import ValueForm
 from ...exchanges.filters.filter_set import Filters
 from ...exchanges.filters.table import FILTERS
 from ...exchanges.messages.exchange import Exchange
+from ...payloads.values.chosen import ReadBytes
 from ...views.tables.arrow import TABLES, batch
 from ...views.tables.cells import WIDTHS, Add, Cells
 from ...views.tables.decoding import Connections
@@ -99,6 +100,8 @@ def capture_rows(
 NAME = "kdbg"
 DEFAULT = "exchanges"
 FLAGS = ("rolled", "values", "show_secrets")
+READERS = {"value": list, "key_as": list, "schema": list, "registry": str, "registry_config": str}
+"""The options of `kdbg records` that say how keys and values are deserialized; lists are separated by commas."""
 BATCH, BATCH_ROWS = 8 << 20, 4096
 """Bytes of large values, and rows, that go to Spark together."""
 
@@ -117,7 +120,7 @@ class SourceOptions:
     def of(cls, options: Mapping[str, str]) -> SourceOptions:
         """Read the options; raises `SparkError` for what they cannot be."""
         kept = {name: one for name, one in FILTERS.items() if one.archives}
-        known = {"path", "paths", "table", *FLAGS, *kept}
+        known = {"path", "paths", "table", *FLAGS, *READERS, *kept}
         unknown = sorted(set(options) - known)
         if unknown:
             raise SparkError(f"unknown option {unknown[0]!r}", f"use one of {', '.join(sorted(known))}")
@@ -136,13 +139,29 @@ class SourceOptions:
         filters = Filters(**parsed)
         filters.refuse_numbers()
         filters.checks()  # an unknown API is refused before anything is read
-        wanted = WantedRows.of({table}, values=flags["values"], show_secrets=flags["show_secrets"])
+        read = _readers(options)
+        values = flags["values"] or read is not None
+        wanted = WantedRows.of({table}, values=values, show_secrets=flags["show_secrets"], read=read)
         return cls(paths, table, filters, wanted, flags["rolled"])
+
+
+def _readers(options: Mapping[str, str]) -> ReadBytes | None:
+    """Return what deserializes keys and values, None if nothing is to be; raise `InputError` for what cannot be."""
+    if not READERS.keys() & set(options):
+        return None
+    from ...live.client.deserializers import readers_of
+
+    return readers_of({name: _listed(options.get(name, "")) if kind is list else options.get(name)
+                       for name, kind in READERS.items()})  # fmt: skip
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _parsed(name: str, form: ValueForm, text: str) -> Any:
     """Return a filter's value of this form from an option's text; lists are separated by commas."""
-    parts = [part.strip() for part in text.split(",") if part.strip()]
+    parts = _listed(text)
     if form in (ValueForm.TEXTS, ValueForm.FILES):
         return parts
     if form is ValueForm.EXPRESSION:

@@ -6,8 +6,7 @@ Among them are those that say how keys and values of records are read: by which 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
@@ -21,9 +20,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from ...live.bounded_pipe import Rotation
-    from ...payloads.schemas import ForTopic, Ids
-    from ...payloads.values.chosen import Choice, ReadBytes
-    from ...payloads.values.value import Part
+    from ...payloads.values.chosen import ReadBytes
 
 
 Command = Callable[..., Any]
@@ -247,14 +244,6 @@ def need_screen(command: str, hint: str = "omit --tui for pipes and files") -> N
         raise InputError(f"{command} needs a terminal; {hint}")
 
 
-def read_text(path: str) -> str:
-    """Return the text of a file that an option names; raise `InputError` for one that cannot be read."""
-    try:
-        return Path(path).read_text("utf-8")
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: {getattr(error, 'strerror', None) or 'not UTF-8 text'}") from None
-
-
 READ_IN = ("tree", "hex")
 """The views that show keys and values as readers read them."""
 NAMES = ("value", "key_as", "schema", "registry", "registry_config")
@@ -288,17 +277,9 @@ def take_readers(options: dict[str, Any]) -> ReadBytes | None:
     given = {name: options.pop(name) for name in NAMES}
     if not any(given.values()):
         return None
-    from ...payloads.schemas import TopicSchemas
-    from ...payloads.values.chosen import ReaderChoice
-    from ...payloads.values.readers import READERS
+    from ...live.client.deserializers import readers_of
 
-    choices = [choice("value", text) for text in given["value"]] + [choice("key", text) for text in given["key_as"]]
-    schemas = [schema for text in given["schema"] for schema in for_topics(text)]
-    found = TopicSchemas(schemas, registry(given["registry"], given["registry_config"]))
-    for one in choices:
-        if READERS[one.reader].schema and not found.topics and not found.has_ids:
-            raise InputError(f"{one.reader} needs a schema; use --schema TOPIC=FILE, or --registry URL|DIR")
-    return ReaderChoice(choices, found)
+    return readers_of(given)
 
 
 def take_view_readers(options: dict[str, Any], format: str, others: str = "") -> ReadBytes | None:
@@ -309,58 +290,3 @@ def take_view_readers(options: dict[str, Any], format: str, others: str = "") ->
             f"values cannot be deserialized with --format {format}; use {others}--format tree or hex"
         )
     return read
-
-
-def choice(part: Part, text: str) -> Choice:
-    """Return what `[TOPIC=]READER[:MESSAGE]` asks for."""
-    from ...payloads.values.chosen import Choice
-    from ...payloads.values.readers import READERS
-
-    topics, _, named = text.rpartition("=")
-    name, _, message = named.partition(":")
-    if name not in READERS or (message and name != "protobuf"):
-        import difflib
-
-        near = difflib.get_close_matches(name, READERS, n=1)
-        hint = f"did you mean {near[0]}?" if near and name not in READERS else f"use one of {', '.join(READERS)}"
-        raise InputError(f"unknown format {named!r}; {hint}")
-    if READERS[name].missing:
-        raise InputError(f"{name} {READERS[name].missing}")
-    return Choice(part, name, topics or "*", message)
-
-
-def for_topics(text: str) -> Iterator[ForTopic]:
-    """Yield whose schema `[TOPIC=]FILE[:MESSAGE]` is; a topic that ends in -key or -value is named as a subject is."""
-    from ...payloads.schemas import ForTopic, schema_in
-    from ...payloads.values.readers import BY_TYPE, READERS
-
-    topic, file = ("", text) if Path(text).exists() else text.split("=", 1) if "=" in text else ("", text)
-    message = ""
-    if not Path(file).exists() and ":" in file:
-        file, _, message = file.rpartition(":")
-    schema = schema_in(Path(file), message)
-    name = BY_TYPE[schema.type]
-    if READERS[name].missing:
-        raise InputError(f"{name} {READERS[name].missing}")
-    part: Part = "key" if topic.endswith("-key") else "value"
-    yield ForTopic(topic.removesuffix(f"-{part}") or "*", part, schema)
-    if topic.endswith(f"-{part}"):
-        yield ForTopic(topic, "value", schema)  # it may be the topic's own name
-
-
-def registry(place: str | None, config: str | None) -> Ids | None:
-    """Return the registry at a URL, or in files; None where none was named."""
-    if place is None:
-        if config is not None:
-            raise InputError("--registry-config requires --registry URL")
-        return None
-    if "://" in place:
-        from ...live.client.schema_registry import SchemaRegistry
-        from ...live.client.settings import parse
-
-        return SchemaRegistry(place, dict(parse(read_text(config))) if config is not None else {})
-    from ...payloads.schemas import SchemaDump
-
-    if not Path(place).exists():
-        raise InputError(f"{place}: not a file, folder or URL")
-    return SchemaDump(Path(place))

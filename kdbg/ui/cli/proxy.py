@@ -20,7 +20,6 @@ from .options import (
     listen_options,
     message_look_options,
     need_screen,
-    read_text,
     screen_options,
     tree_options,
     view_option,
@@ -106,7 +105,7 @@ def command(
 def take_proxy_options(options: dict[str, Any]) -> ProxyOptions:
     """Take the proxy's own options out of those given; raise `InputError` for what cannot be."""
     from ...live.client.reach import made_context, server_context
-    from ...live.client.settings import Settings, addresses
+    from ...live.client.settings import Settings, addresses, read_text
     from ...live.faults import Faults
     from ...live.listeners import Listening
     from .relay import ProxyOptions

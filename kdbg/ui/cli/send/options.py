@@ -18,7 +18,7 @@ import click
 from ....errors import InputError
 from ....views.render.views import VIEWS
 from ..completion import api_versions
-from ..options import HELP, TREE_OPTIONS, F, all_of, read_text
+from ..options import HELP, TREE_OPTIONS, F, all_of
 
 if TYPE_CHECKING:
     from ....live.client.settings import Sasl, Settings, Tls
@@ -157,7 +157,7 @@ def tls(options: SendOptions, base: Tls | None) -> Tls | None:
 
 def sasl(options: SendOptions, base: Sasl | None) -> Sasl | None:
     """Return the settings of SASL, with its secret, None without any; raise `InputError` where a part is missing."""
-    from ....live.client.settings import Sasl
+    from ....live.client.settings import Sasl, read_text
 
     names = (options.sasl_username, options.sasl_password, options.sasl_password_file, options.sasl_token_file)
     if not (options.sasl_mechanism or options.sasl_raw or any(names) or base):
@@ -181,6 +181,8 @@ def password(options: SendOptions, found: Sasl) -> str:
     if options.sasl_password is not None:
         return str(options.sasl_password)
     if options.sasl_password_file is not None:
+        from ....live.client.settings import read_text
+
         return read_text(options.sasl_password_file).rstrip("\r\n")
     known = found.password or os.environ.get("KDBG_SASL_PASSWORD")
     if known:

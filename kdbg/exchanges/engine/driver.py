@@ -91,14 +91,15 @@ class Drive:
         last: int | None = None,
     ) -> None:
         self.engine, self.left, self.last = engine, left, last
+        self._chunks_of = engine.chunks
         self._over = False
         self._fits: Fits | None = None
         self.seen = self.wanted = 0
         self._blocks, self._choose, self._hear, self._done, self._leave_out = blocks, choose, hear, done, leave_out
 
-    def split(self, engine: Pairing) -> None:
-        """Let this take the place of the engine: it has other processes take most exchanges."""
-        self.engine, self.is_split = engine, True
+    def split(self, chunks: Callable[[Iterable[Any]], Iterator[list[Exchange]]]) -> None:
+        """Let this take the place of the engine's `chunks`: it has other processes take most exchanges."""
+        self._chunks_of, self.is_split = chunks, True
 
     @property
     def reads_all(self) -> bool:
@@ -124,7 +125,7 @@ class Drive:
     def _chunks(self) -> Iterator[list[Exchange]]:
         if self.left is not None and self.left <= 0:
             return
-        for number, chunk in enumerate(self.engine.chunks(self._blocks)):
+        for number, chunk in enumerate(self._chunks_of(self._blocks)):
             if not number:
                 self._fits = self._choose()
             if not self.is_split:

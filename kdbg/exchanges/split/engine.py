@@ -1,4 +1,4 @@
-"""One capture decoded by several processes, as if one had: what is in the place of an engine in the first of them.
+"""One capture decoded by several processes, as if one had: what reads it in the first of them.
 
 The capture is read in parts. A copy of this process decodes what of a part needs nothing from before (speculation.py);
 this process feeds an engine the rest, in order, and skips what was decoded (skipping.py). So it knows the number of
@@ -11,16 +11,12 @@ from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from uuid import UUID
 
 from ...capture.packet import Packet, Piece
-from ...protocol.findings import Finding
-from ...protocol.wire.readings.outline import NamesThen
 from ..engine.conversation import Run
 from ..engine.engine import Engine
 from ..jobs import ExchangePool
 from ..messages.exchange import Exchange
-from ..messages.peers import Peers
 from ..messages.serialization import unpack
 from .parts import Order, PartWork, PieceSource, packed
 from .skipping import Skipping, may_skip
@@ -47,40 +43,18 @@ class _Part:
     """The number of the last exchange that was decoded by the copy, as far as they are numbered."""
 
 
-class SplitEngine:
-    """Takes the place of an engine for a capture from now on; `pool` takes the exchanges that it yields."""
+class SplitReading:
+    """Gives a capture to an engine from now on; `pool` takes the exchanges that are yielded."""
 
     def __init__(self, engine: Engine, capture: PieceSource, pool: ExchangePool) -> None:
         self._engine, self._capture, self._pool = engine, capture, pool
         pool.splitter = PartWork(capture, pool, pool.parcels)
-        self.names_then: NamesThen = engine.names_then
-        self.topic_names: dict[UUID, str] = engine.topic_names
         self._parts: deque[_Part] = deque()
         """Those of which not all exchanges are numbered, or made anything of."""
         self._size = FIRST
         self._next = 0
         """The number of the first exchange that no copy works on yet."""
         self._names: list[tuple[int, int]] = [(0, 0)]
-
-    @property
-    def connections(self) -> int:
-        """Connections that speak Kafka."""
-        return self._engine.connections
-
-    @property
-    def other_connections(self) -> int:
-        """Connections that do not."""
-        return self._engine.other_connections
-
-    @property
-    def count(self) -> int:
-        """All exchanges, wherever they were decoded."""
-        return self._engine.count
-
-    @property
-    def findings(self) -> list[tuple[Peers, Finding]]:
-        """Findings that belong to no exchange."""
-        return self._engine.findings
 
     def chunks(self, blocks: Iterable[Sequence[Packet]]) -> Iterator[list[Exchange]]:
         """Yield the exchanges that are paired here; `blocks` are not needed, as the capture is read in parts."""

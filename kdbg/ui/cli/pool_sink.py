@@ -13,7 +13,7 @@ from ...exchanges.engine.engine import Engine
 from ...exchanges.filters.filter_set import FilterTally
 from ...exchanges.jobs import ExchangePool, InOrder, Show
 from ...exchanges.messages.exchange import Exchange
-from ...exchanges.split.engine import SplitEngine
+from ...exchanges.split.engine import SplitReading
 from .output import OutOfOrder, Sink, Writer
 
 UNLIMITED = 1 << 62
@@ -34,7 +34,7 @@ class PoolSink(ExchangePool):
     def split(self, engine: Engine, capture: Capture) -> None:
         """Read parts of a capture in copies."""
         if self.can_split:
-            self._drive.split(SplitEngine(engine, capture, self))
+            self._drive.split(SplitReading(engine, capture, self).chunks)
 
     def about(self, exchanges: Sequence[Exchange]) -> Any:
         """Return what the sink of a copy has to know."""

@@ -37,8 +37,6 @@ class Replay:
     to make.
     """
 
-    outcomes: int = 0
-
     def __init__(
         self, plan: Plan, bootstrap: str, settings: Settings, judge: Judge, *,
         speed: float | None = 1.0, create: Mapping[str, TopicShape] | None = None,
@@ -233,7 +231,6 @@ class Replay:
         self._news.set()
         self._ready[self._places[id(step)]] = outcome
         while self._next in self._ready:
-            self.outcomes += 1
             self._show(self.plan.steps[self._next], self._ready.pop(self._next))
             self._next += 1
         self._left[step.talk] -= 1

@@ -90,17 +90,7 @@ class SetOfRecords(Batches):
         self.line(depth, f"batch = of_batch({said})")
 
     def headers(self, node: Node, depth: int) -> None:
-        assert isinstance(node, WireArray)
-        assert isinstance(node.item, WireStruct)
-        key, value = node.item.fields
-        count = self.length(node.length, depth)
-        self.line(depth, "headers = ()")
-        self.line(depth, f"if {count} < 0: raise Unreadable")
-
-        def header(depth: int) -> None:
-            self.line(depth, f"headers += (({self.value(key.node, depth)}, {self.value(value.node, depth)}),)")
-
-        self.loop(count, depth, header)
+        self.list_headers(node, depth, lambda key, value: f"{key}, {value}")
 
     def record(self, depth: int) -> None:
         of, batch = self.of_record, self.fields
@@ -108,7 +98,7 @@ class SetOfRecords(Batches):
         self.line(depth, f"delta, time = {of['offset_delta']}, {batch['base_timestamp']} + {of['timestamp_delta']}")
         found = ", ".join((
             "batch", f"{batch['base_offset']} + delta", "time if time >= 0 else None", of["key"], of["value"],
-            "headers", f"{first} + delta & {SEQUENCES} if {first} >= 0 else None",
+            "tuple(headers)", f"{first} + delta & {SEQUENCES} if {first} >= 0 else None",
         ))  # fmt: skip
         self.line(depth, f"found.append(({found}))")
 

@@ -16,7 +16,7 @@ from ...exchanges.messages.validation import WithoutPayloads, holds_payload
 from ...protocol.grammars.payloads import SPECIAL
 from ...protocol.wire import Api
 from ...protocol.wire.language import DIRECTIONS, Direction
-from ...protocol.wire.nodes import Field, Fixed, Node, Sized, Varint, WireArray, WireStruct, contains
+from ...protocol.wire.nodes import Field, Fixed, Node, Sized, Varint, WireStruct, contains
 from ...protocol.wire.readings.batches import Batches
 from ...protocol.wire.readings.codegen import Unsuited
 from ...protocol.wire.readings.outline_codegen import Around, Facts
@@ -93,18 +93,7 @@ class Recorded(Amounts):
         return size
 
     def headers(self, node: Node, depth: int) -> None:
-        assert isinstance(node, WireArray)
-        assert isinstance(node.item, WireStruct)
-        key, value = node.item.fields
-        count = self.length(node.length, depth)
-        self.line(depth, "headers = []")
-        self.line(depth, f"if {count} < 0: raise Unreadable")
-
-        def header(depth: int) -> None:
-            name, content = self.value(key.node, depth), self.value(value.node, depth)
-            self.line(depth, f"headers.append(({name} or '', {content if self.values else None}))")
-
-        self.loop(count, depth, header)
+        self.list_headers(node, depth, lambda key, value: f"{key} or '', {value if self.values else None}")
 
     def record(self, depth: int) -> None:
         of, batch = self.of_record, self.fields

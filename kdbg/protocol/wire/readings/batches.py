@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import cache, partial
 
 from ....budget import MEMORY
-from ..nodes import Field, LengthPrefixed, Node, Sized
+from ..nodes import Field, LengthPrefixed, Node, Sized, WireArray, WireStruct
 from ..records.sets import APPEND_TIME, CODEC_MASK, CONTROL, PREAMBLE, RECORD, RecordFormat, castagnoli
 from .codegen import CodeGenerator
 from .runtime import Odd, Unreadable
@@ -72,6 +72,20 @@ class Batches(CodeGenerator):
     def headers(self, node: Node, depth: int) -> None:
         """Write what reads the headers of a record, the last of its fields."""
         self.read(node, depth)
+
+    def list_headers(self, node: Node, depth: int, made: Callable[[str, str], str]) -> None:
+        """Write what makes a list of them; `made` returns the items of a header, as its key and value are called."""
+        assert isinstance(node, WireArray)
+        assert isinstance(node.item, WireStruct)
+        key, value = node.item.fields
+        count = self.length(node.length, depth)
+        self.line(depth, "headers = []")
+        self.line(depth, f"if {count} < 0: raise Unreadable")
+
+        def header(depth: int) -> None:
+            self.line(depth, f"headers.append(({made(self.value(key.node, depth), self.value(value.node, depth))}))")
+
+        self.loop(count, depth, header)
 
     def each(self, count: str, depth: int) -> None:
         """Write the loop over the records, with what stands around them."""

@@ -12,11 +12,11 @@ import shutil
 import signal
 import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from tempfile import mkstemp
 from types import FrameType
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from .errors import WriteError
 
@@ -142,22 +142,44 @@ def private(path: str, flags: int) -> int:
 @contextmanager
 def terminated() -> Iterator[None]:
     """In the context SIGTERM and SIGHUP raise `SystemExit`, unless the process hears or ignores them already."""
-    numbers = [getattr(signal, name) for name in SIGNALS if hasattr(signal, name)]
-    if threading.current_thread() is not threading.main_thread():
-        numbers = []
-    heard = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
-    for number in heard:
-        signal.signal(number, _end)
+    before = _handled(_end, SIGNALS, lambda handler: handler is signal.SIG_DFL)
     try:
         yield
     finally:
-        for number in heard:
+        for number in before:
             signal.signal(number, signal.SIG_DFL)
 
 
 def _end(number: int, frame: FrameType | None) -> None:
     """End the process with the exit status of shells for a signal."""
     raise SystemExit(128 + number)
+
+
+@contextmanager
+def interrupting(interrupt: Callable[[], None]) -> Iterator[None]:
+    """In the context SIGINT, SIGTERM and SIGHUP call `interrupt`; their handlers are called when the context ends."""
+    heard = list[int]()
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        heard.append(number)
+        interrupt()
+
+    before = _handled(hear, ("SIGINT", *SIGNALS), callable)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number in heard:
+            before[number](number, None)
+
+
+def _handled(handler: Any, names: Iterable[str], replaces: Callable[[Any], bool]) -> dict[int, Any]:
+    """Have a handler hear signals in the place of some handlers; return these. In another thread none is heard."""
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    if threading.current_thread() is not threading.main_thread():
+        return {}
+    return {number: signal.signal(number, handler) for number in numbers if replaces(signal.getsignal(number))}
 
 
 def _is_descriptor(name: str) -> bool:

@@ -2,9 +2,9 @@
 
 `path` is a file, a folder, a glob or a URL, or a list of these. `filters` are the options of the source: those of
 `kdbg decode` by their names (`api`, `client_id`, `topic`, `group`, `port`: one or a list of them; `errors`,
-`slower_than` in milliseconds, `since` and `until`: ISO's form or seconds since 1970), those that say how keys and values
-are deserialized (`value`, `key_as`, `schema`, `registry`, `registry_config`), and `rolled`: all files of a folder are
-pieces of one capture. Nothing is read before the DataFrame is asked for something.
+`slower_than` in milliseconds, `since` and `until`: ISO's form or seconds since 1970), those that deserialize keys and
+values (`value`, `key_as`, `schema`, `registry`, `registry_config`), and `rolled`: all files of a folder are pieces of
+one capture. Nothing is read before the DataFrame is asked for something.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def partitions(spark: SparkSession, path: Paths, **filters: Any) -> DataFrame:
 
 
 def records(spark: SparkSession, path: Paths, *, values: bool = False, **filters: Any) -> DataFrame:
-    """Return a DataFrame with a row for each record; keys, values and headers' values only with `values` or a reader."""
+    """Return a DataFrame with a row for each record; keys, values and header values with `values` or a reader."""
     return _table(spark, "records", path, filters | {"values": values})
 
 

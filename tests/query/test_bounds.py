@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import resource
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +17,7 @@ pytest.importorskip("duckdb", reason="DuckDB is not installed")
 
 from kdbg.errors import InputError
 from kdbg.scale.query.database import Database
+from tests.brokers.waiting import until
 from tests.cli.calls import CAPTURES, COMMAND, ENVIRONMENT, call
 
 ERRORS = CAPTURES / "errors.pcap"
@@ -128,3 +131,16 @@ def test_a_condition_is_one_expression(held: Database) -> None:
 def test_spark_has_bounds_of_its_own() -> None:
     done = call("query", "tables/", "SELECT 1", "--master", "local", "--timeout", "1")
     assert "--timeout cannot be combined with --master" in done.err
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_query_that_is_ended_leaves_no_folder(tmp_path: Path, number: signal.Signals) -> None:
+    sql = "SELECT count(*) FROM exchanges, range(1000000000) AS a, range(1000000000) AS b"
+    command = [*COMMAND, "query", str(ERRORS), sql]
+    with subprocess.Popen(command, env=ENVIRONMENT | {"TMPDIR": str(tmp_path)}, stderr=subprocess.PIPE) as running:
+        until(lambda: any(tmp_path.iterdir()), lambda: "no folder for what does not fit into memory")
+        time.sleep(1)  # it is at work on the question
+        running.send_signal(number)
+        running.communicate(timeout=30)
+    assert [*tmp_path.iterdir()] == []
+    assert running.returncode == 128 + number

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
+import time
 from array import array
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,7 @@ from kdbg.exchanges.filters.filter_set import Filters
 from kdbg.protocol.wire.readings.outline import names_by_then
 from kdbg.ui.cli.browse_captures import Files
 from kdbg.ui.tui.feed import ExchangeFeed
-from kdbg.ui.tui.index import HALF, NOTHING, WRONG
+from kdbg.ui.tui.index import HALF, NOTHING, WRONG, Start
 from kdbg.views.render.jsonlines import json_line
 from kdbg.views.render.style import Look
 
@@ -157,3 +160,20 @@ def test_a_file_that_grows_is_read_on(tmp_path: Path) -> None:
         assert not feed.over
     finally:
         feed.close()
+
+
+def test_files_of_a_job_are_removed_with_the_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    def job(spool: int, start: Start) -> Iterator[str]:
+        yield tempfile.mkdtemp()
+        time.sleep(600)
+
+    found, heard = ExchangeFeed(lambda spool, tell: None, {"job": job}), list[str]()
+    found.listen()
+    found.ask("job", hear=heard.append)
+    wait(lambda: heard)
+    assert Path(heard[0]).is_relative_to(tmp_path)
+    assert Path(heard[0]).is_dir()
+    found.close()
+    assert [*tmp_path.iterdir()] == []

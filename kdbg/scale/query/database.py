@@ -6,13 +6,14 @@ import re
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Set
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Any
 
+from ...atomic import interrupting, terminated
 from ...budget import MEMORY
 from ...errors import InputError
 from ...extras import require
@@ -96,9 +97,11 @@ class Database:
         from ...views.tables.arrow import DUCKDB_TABLES
 
         self._schemas = DUCKDB_TABLES
-        self._folder = TemporaryDirectory(prefix="kdbg-query-")
+        self._undo = ExitStack()
+        self._undo.enter_context(terminated())
+        folder = self._undo.enter_context(TemporaryDirectory(prefix="kdbg-query-"))
         settings: dict[str, Any] = {
-            "memory_limit": f"{MEMORY.limit // PART >> 20}MiB", "temp_directory": self._folder.name, **CLOSED
+            "memory_limit": f"{MEMORY.limit // PART >> 20}MiB", "temp_directory": folder, **CLOSED
         }  # fmt: skip
         self._connection = duckdb.connect(":memory:", config=settings)
         self._connection.execute(SETTINGS)
@@ -114,7 +117,7 @@ class Database:
     def close(self) -> None:
         """Forget all rows."""
         self._connection.close()
-        self._folder.cleanup()
+        self._undo.close()
 
     def named(self, sql: str) -> Set[str]:
         """Return the tables that SQL names; where it is more than one statement, all whose names are words of it."""
@@ -145,9 +148,10 @@ class Database:
         """Add rows, which come as an Arrow table."""
         time = DATED[table]
         self._connection.register("added", rows.cast(self._schemas[table]))
-        self._connection.execute(
-            f"INSERT INTO memory.main.{table} SELECT {self._all(table)}, CAST({time} AS DATE) FROM added"
-        )
+        with interrupting(self._connection.interrupt):
+            self._connection.execute(
+                f"INSERT INTO memory.main.{table} SELECT {self._all(table)}, CAST({time} AS DATE) FROM added"
+            )
         self._connection.unregister("added")
 
     def show(self, table: str, stored: Any) -> None:
@@ -201,7 +205,7 @@ class Database:
             timer.daemon = True
             timer.start()
         try:
-            with memory():
+            with interrupting(self._connection.interrupt), memory():
                 yield
         except duckdb.InterruptException:
             raise InputError(f"the query exceeds {self._seconds:g} s; raise --timeout, or select less") from None

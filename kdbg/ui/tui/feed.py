@@ -12,13 +12,15 @@ import os
 import pickle
 import signal
 import struct
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn, TypeAlias
 
+from ...atomic import terminated
 from ...exchanges.messages.exchange import Exchange
 from .index import Batch, Index, Parcel
 from .spool import SpoolReader, give_back, new_file
@@ -99,8 +101,10 @@ def keep(spool: int, read: Read, jobs: Mapping[str, Job], asked: int, rows: int,
             problem = str(error) or type(error).__name__
         _tell(answers, number, JobDone(problem))
 
-    children = dict[str, int]()
+    children, undo = dict[str, int](), ExitStack()
     try:
+        undo.enter_context(terminated())
+        tempfile.tempdir = undo.enter_context(tempfile.TemporaryDirectory(prefix="kdbg-"))  # that of all children
         os.nice(BEHIND)  # the terminal, its Ctrl-C and the processor are the screen's
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         nothing = os.open(os.devnull, os.O_RDWR)
@@ -118,6 +122,7 @@ def keep(spool: int, read: Read, jobs: Mapping[str, Job], asked: int, rows: int,
     finally:
         for child in children.values():
             _end(child)
+        undo.close()
         os._exit(0)
 
 

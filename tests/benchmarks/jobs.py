@@ -1,4 +1,4 @@
-"""`--jobs N` of decode, report and query: wall time beside one process, and whether the output is the same.
+"""`--jobs N` of decode, report, query and export: wall time beside one process, and whether the output is the same.
 
 Two cores of one machine are seldom worth two: they share memory, caches, and often the machine with others. So each
 command also runs twice at once, which shares nothing: *the machine's* is how much more two such runs do in a time.
@@ -31,7 +31,9 @@ def report(paths: Mapping[str, Path], rounds: int) -> list[Table]:
     for kind, path in paths.items() if b"--jobs" in told else ():
         page = [sys.executable, "-m", "kdbg", "report", str(path), "--output", "-", "--jobs", "1"]
         query = [sys.executable, "-m", "kdbg", "query", str(path), SQL, "--jobs", "1"]
-        for view, alone in [*((view, kdbg(path, view)) for view in VIEWS), ("report", page), ("query", query)]:
+        export = [sys.executable, "-m", "kdbg", "export", str(path), "--errors", "/dev/stdout", "--jobs", "1"]
+        others = ("report", page), ("query", query), ("export", export)
+        for view, alone in [*((view, kdbg(path, view)) for view in VIEWS), *others]:
             shared = [*alone, "--jobs", str(JOBS)]
             one, many = costs([alone, shared], rounds)
             machines = JOBS * one.wall / side_by_side(alone, JOBS, rounds)

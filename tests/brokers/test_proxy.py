@@ -73,8 +73,9 @@ def recording(path: Path, ports: Sequence[int]) -> Iterator[None]:
 
 
 def ports_in_a_row() -> int:
-    """Return the first of some free ports."""
-    for first in range(21092, 40000, 100):
+    """Return the first of some free ports, which no other process of this run looks for."""
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
+    for first in range(21092 + 20 * worker, 32000, 500):
         with suppress(OSError):
             for port in range(first, first + ADDRESSES):
                 socket.create_server(("127.0.0.1", port)).close()

@@ -139,6 +139,7 @@ def test_tables_of_a_pipeline_are_asked_without_spark(tmp_path: Path, capture: P
     assert call("query", tmp_path / "tables", "FROM groups").out.endswith("date\nno rows\n"), "none was written"
     refused = call("query", tmp_path / "tables", "FROM exchanges", "--api", "fetch")
     assert (refused.status, "--api applies to captures" in refused.err) == (2, True)
+    assert "--jobs applies to captures" in call("query", tmp_path / "tables", "FROM exchanges", "--jobs", 2).err
 
 
 def written(out: Path, capture: str) -> None:

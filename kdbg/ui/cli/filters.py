@@ -170,7 +170,7 @@ def folder_of_tables(
 ) -> str | None:
     """Return the folder of a pipeline's tables that was named, None where captures were.
 
-    Raise `UsageError` for more than one source, and with `hint` for filters: these are for captures.
+    Raise `UsageError` for more than one source, for --jobs, and with `hint` for filters: these are for captures.
     """
     from .inputs import holds_tables
 
@@ -180,6 +180,8 @@ def folder_of_tables(
         raise click.UsageError("give either captures or one folder of tables, not both")
     for name in filters.given:
         raise click.UsageError(f"{option_name(name)} applies to captures; {hint}")
+    if click.get_current_context().params.get("jobs"):
+        raise click.UsageError("--jobs applies to captures; tables are read on all cores")
     return sources[0]
 
 

@@ -64,7 +64,8 @@ FORMS = ("summary", "tree", "json")
 def test_a_question_has_the_same_answer_with_and_without_an_index(capture: Path) -> None:
     plain = call("decode", capture, "-f", "tree", "--no-index")
     assert call("decode", capture, "-f", "tree") == plain, "writing an index shows nothing"
-    for at, question in enumerate(questions(capture)):
+    step = 7 if capture.name.startswith("bomb") else 1  # each reading of such a message takes seconds
+    for at, question in [*enumerate(questions(capture))][::step]:
         asked = ("decode", capture, "-f", FORMS[at % len(FORMS)], *question)
         indexed, read = call(*asked), call(*asked, "--no-index")
         assert indexed.out == read.out, question
@@ -73,9 +74,9 @@ def test_a_question_has_the_same_answer_with_and_without_an_index(capture: Path)
         if "--limit" not in question:
             asked = ("records", capture, *question)
             assert call(*asked) == call(*asked, "--no-index"), question
-            if at % 3 == 0:
-                asked = ("stats", capture, *question, *(() if at % 2 else ("--by", "api,error,client,software")))
-                assert call(*asked) == call(*asked, "--no-index"), question
+        if "--limit" in question or at % 3 == 0:
+            asked = ("stats", capture, *question, *(() if at % 2 else ("--by", "api,error,client,software")))
+            assert call(*asked) == call(*asked, "--no-index"), question
     for number in (3, 1 << 40):
         asked = ("diff", f"{capture}#1", f"{capture}#{number}")
         assert call(*asked) == call(*asked, "--no-index"), asked

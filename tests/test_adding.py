@@ -146,6 +146,8 @@ def add_filter(checkout: Checkout) -> None:
 
 def add_documented_filter(checkout: Checkout) -> None:
     add_filter(checkout)
+    asked = '"pid": os.getpid(),'
+    checkout.change("tests/filters/test_everywhere.py", (asked, f'{asked} "shortest": 90,'))
     checkout.python("-m", "tests.guide", "filters")
 
 
